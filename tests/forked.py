@@ -35,9 +35,11 @@ class Server:
 
     def __init__(self, store: str, folder: Path, *more: str) -> None:
         """Over this store; its log goes to the folder."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        # Bound and never listening, it keeps the port from everybody who asks for any; the server may share it.
+        self._reservation = socket.socket()
+        self._reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._reservation.bind(("127.0.0.1", 0))
+        self.port = self._reservation.getsockname()[1]
         self.words = ["--store", store, "--port", str(self.port), *more]
         self.log = folder / f"{self.port}.log"
         self.start()
@@ -85,3 +87,4 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+        self._reservation.close()

@@ -2,8 +2,6 @@
 
 import inspect
 import re
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +12,6 @@ FUNCTIONS = [name for name in mb.__all__ if inspect.isfunction(getattr(mb, name)
 
 def test_all_is_complete():
     assert dir(mb) == sorted([*mb.__all__, "__version__", "theory"])
-
-
-def test_type_checkers_see_the_same_names():
-    source = Path(mb.__file__).read_text()
-    imports = re.findall(r"^    from (matchbandit\.\w+) import (\w+) as \2$", source, flags=re.MULTILINE)
-    assert sorted(name for _, name in imports) == sorted(mb.__all__)
-    assert all(getattr(import_module(module), name) is getattr(mb, name) for module, name in imports)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -218,7 +218,7 @@ def test_kl_of_trials_at_the_ends():
 def test_a_bad_number_of_trials_is_refused_with_its_value(trials):
     with pytest.raises(MatchbanditError) as refusal:
         Binomial(trials)
-    assert str(refusal.value) == f"trials must be a whole number, between 1 and 1000000; got {trials!r}."
+    assert f" {trials!r}." in str(refusal.value)
 
 
 @pytest.mark.parametrize("sd", [0, -0.5, nan, inf, -inf, True, None, "0.5"])

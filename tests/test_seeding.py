@@ -101,4 +101,4 @@ def test_a_run_counted_by_numpy_is_the_same_run():
 def test_a_bad_seed_is_refused_with_its_value(seed):
     with pytest.raises(MatchbanditError) as refusal:
         stream(seed, "rewards", 0)
-    assert str(refusal.value) == f"seed must be a whole number, at least 0; got {seed!r}."
+    assert f" {seed!r}." in str(refusal.value)

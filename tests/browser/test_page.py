@@ -1,7 +1,8 @@
 """The page as a reader has it: in a real browser, on a desk and on a phone."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 
 from matchbandit.figures.axes import tick_labels
 from matchbandit.figures.chart import Chart, Line, Mark
-from matchbandit.figures.echarts_renderer import chart_data
+from matchbandit.figures.echarts_renderer import MIN_CONTRAST, PAPER, chart_data, contrast
 from matchbandit.figures.page import Badge, ChartChoice, Page, Section, Table, write_page
-from matchbandit.figures.style import style_of
+from matchbandit.figures.style import DASHES, MARKERS, style_of
 from matchbandit.formatting import grouped, short
 
 HOSTILE = "<script>alert(1)</script>"
@@ -206,6 +207,17 @@ def test_in_the_dark_the_page_and_its_charts_are_dark_and_follow_a_change(deskto
     desktop.page.emulate_media(color_scheme="light")
     desktop.until(lambda: look.colour in colours(desktop, TIME))
     assert look.dark not in colours(desktop, TIME)
+
+
+def test_the_colours_of_the_page_can_be_read(desktop: Any) -> None:
+    names = ("ink", "muted", "accent", "good", "part", "bad", "plain", "paper", "raised")
+    script = "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim())"
+    for scheme, paper in PAPER.items():
+        desktop.page.emulate_media(color_scheme=scheme)
+        told = dict(zip(names, desktop.page.evaluate(script, names), strict=True))
+        assert told["paper"] == paper  # against which the words of charts are measured
+        for ground in ("paper", "raised"):
+            assert min(contrast(told[name], told[ground]) for name in names[:-2]) >= MIN_CONTRAST
 
 
 def test_a_selected_part_is_enlarged_and_shown_whole_again(desktop: Any) -> None:
@@ -448,6 +460,25 @@ def test_a_chart_can_be_drawn_anywhere_from_its_data(desktop: Any) -> None:
         chart_data(over_gap()),
     )
     assert {*KEYS} <= {*desktop.page.locator("#live svg text").all_text_contents()}
+
+
+def test_every_marker_and_dash_is_drawn(desktop: Any) -> None:
+    x = np.array([1.0, 2.0])
+    data = chart_data(Chart("all", "All", "x", "y", tuple(Line(marker, x, k * x) for k, marker in enumerate(MARKERS))))
+    script = """chart => { const host = document.createElement('div'), drawn = ['d', 'stroke-dasharray'];
+        document.querySelector('footer').append(host); matchbanditCharts.mount(host, chart);
+        const all = [...host.querySelectorAll('path')].map(path => drawn.map(name => path.getAttribute(name)));
+        host.remove(); return all; }"""
+
+    def drawn(markers: Sequence[str], dashes: Sequence[str]) -> list[set[str | None]]:
+        for line, marker, dash in zip(data["lines"], markers, cycle(dashes), strict=False):
+            line.update(marker=marker, dash=dash)
+        paths = desktop.page.evaluate(script, data)
+        return [{shape for shape, _ in paths if shape.endswith("Z")}, {dash for _, dash in paths}]
+
+    (shapes, dashes), (circles, solid) = drawn(MARKERS, DASHES), drawn(["circle"] * len(MARKERS), DASHES[:1])
+    assert len(shapes - circles) == len(MARKERS) - 1
+    assert len(dashes - solid) == len(DASHES) - 1
 
 
 @pytest.mark.slow

@@ -1,17 +1,11 @@
 import json
-import re
-from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from matchbandit.figures.chart import Chart, Line, Mark
 from matchbandit.figures.echarts_renderer import MIN_CONTRAST, PAPER, chart_data, contrast, describe
-from matchbandit.figures.style import DASHES, MARKERS, POLICIES, style_of
-
-
-def asset(name: str) -> str:
-    return files("matchbandit.figures").joinpath(name).read_text(encoding="utf-8")
+from matchbandit.figures.style import POLICIES, style_of
 
 
 def chart(*lines: Line, **more: object) -> Chart:
@@ -63,28 +57,6 @@ def test_words_in_a_policys_colour_can_be_read_and_its_line_be_seen(policy: str)
     for scheme, paper in PAPER.items():
         assert contrast(line[scheme]["text"], paper) >= MIN_CONTRAST
         assert contrast(line[scheme]["stroke"], paper) >= 3
-
-
-def test_the_script_knows_every_dash_and_marker() -> None:
-    script = asset("script/chart.js")
-    markers = re.search(r"const MARKERS = \{(.*?)\};", script, re.S)
-    dashes = re.search(r"const DASHES = \{(.*?)\};", script, re.S)
-    assert markers
-    assert dashes
-    assert set(re.findall(r'^\s*"?([a-z-]+)"?:', markers[1], re.M)) == set(MARKERS)
-    assert set(re.findall(r"([a-z]+): ", dashes[1])) == set(DASHES)
-
-
-def test_words_are_measured_against_the_ground_of_the_page() -> None:
-    assert re.findall(r"--paper: (#\w+);", asset("page.css")) == [PAPER["light"], PAPER["dark"]]
-
-
-@pytest.mark.parametrize("ground", ["paper", "raised"])
-def test_the_colours_of_the_page_can_be_read(ground: str) -> None:
-    for scheme in re.findall(r"(--paper: .*?)\}", asset("page.css"), re.S):
-        colours = dict(re.findall(r"--(\w+): (#\w+);", scheme))
-        for name in ("ink", "muted", "accent", "good", "part", "bad", "plain"):
-            assert contrast(colours[name], colours[ground]) >= MIN_CONTRAST, name
 
 
 def test_a_range_is_called_what_the_caption_calls_it() -> None:

@@ -49,7 +49,7 @@ def importable():
 
 @pytest.fixture(scope="module")
 def pool():
-    workers = WorkerPool(size=1, time_limit=20.0, max_waiting=1)
+    workers = WorkerPool(size=1, time_limit=60.0, max_waiting=1)
     yield workers
     processes = [worker.process for worker in workers._idle]
     workers.close()

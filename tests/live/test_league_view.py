@@ -76,7 +76,7 @@ def test_readers_do_not_hold_the_lock_of_the_league(club):
     with club.view():
         writer = Thread(target=club.tell, args=(1, {pair: 1}))
         writer.start()
-        writer.join(timeout=30)
+        writer.join(timeout=60)
         assert not writer.is_alive()
     assert club.about()["n_results"] == 1
 

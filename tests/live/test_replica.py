@@ -308,7 +308,7 @@ def test_nobody_sees_what_is_not_written_yet(club, monkeypatch):
 
     def slow(*given):
         writing.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return project(*given)
 
     monkeypatch.setattr("matchbandit.live.projection.project", slow)
@@ -316,7 +316,7 @@ def test_nobody_sees_what_is_not_written_yet(club, monkeypatch):
     writer = Thread(target=lambda: club.join("eve"))
     reader = Thread(target=lambda: seen.append(len(club.items())))
     writer.start()
-    assert writing.wait(10)
+    assert writing.wait(60)
     reader.start()
     while not club._replica._guard._waiting:  # the reader is in line
         time.sleep(0.0005)

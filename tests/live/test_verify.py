@@ -43,7 +43,6 @@ def test_all_is_as_the_log_says(url, monkeypatch):
         found = played(store, monkeypatch).verify(progress=seen.append)
     assert found.ok
     assert (found.events, found.proposals, found.snapshots, found.other_versions) == (14, 6, 2, 0)
-    assert found.sentence.startswith("All is as the log says: 14 events folded from nothing, and 6 proposals")
     assert seen == list(range(1, 15))
 
 
@@ -69,8 +68,7 @@ def test_a_proposal_that_was_changed(club, store):
     change(store, "UPDATE mb_events SET data = replace(data, '\"pairs\":[[', '\"pairs\":[[6,7],[') WHERE seq = 3")
     found = club.verify()
     assert not found.ok
-    assert "Proposal 1 would be decided otherwise now." in found.sentence
-    assert found.sentence.startswith("Not all is as the log says.")
+    assert any("Proposal 1 " in words for words in found.differences)
 
 
 def test_a_proposal_of_another_version_may_differ(club, store, monkeypatch):
@@ -78,29 +76,28 @@ def test_a_proposal_of_another_version_may_differ(club, store, monkeypatch):
     monkeypatch.setattr("matchbandit.live.verify.this_version", lambda: "99.0")
     found = club.verify()
     assert found.other_versions == 1
-    assert "1 were recorded by other versions of matchbandit and would differ now" in found.sentence
-    assert not any("decided otherwise" in words for words in found.differences)
+    assert not any("Proposal 1 " in words for words in found.differences)
 
 
 def test_an_outcome_that_was_changed(club, store):
     change(store, "UPDATE mb_events SET data = replace(data, ',1.0]', ',0.0]') WHERE kind = 'told'")
     found = club.verify()
-    assert any("The table of proposals is wrong about proposal" in words for words in found.differences)
-    assert any("The state of this process differs from the fold" in words for words in found.differences)
-    assert any("The snapshot at event" in words for words in found.differences)
+    for what in ("table of proposals", "state of this process", "snapshot"):
+        assert any(what in words for words in found.differences)
 
 
 def test_a_row_of_the_table_that_was_changed(club, store):
     change(store, "UPDATE mb_proposals SET reward = reward + 1 WHERE number = 2")
-    assert club.verify().differences == ("The table of proposals is wrong about proposal 2.",)
+    (words,) = club.verify().differences
+    assert "proposal 2" in words
     change(store, "DELETE FROM mb_proposals WHERE number = 6")
-    assert club.verify().differences[-1] == "The table of proposals is wrong about proposal 6."
+    assert "proposal 6" in club.verify().differences[-1]
 
 
 def test_a_snapshot_that_was_changed(club, store):
     change(store, "UPDATE mb_snapshots SET checksum = 'x' WHERE seq = (SELECT max(seq) FROM mb_snapshots)")
     (words,) = club.verify().differences
-    assert words == "The snapshot at event 10 is not the state there. It can be deleted."
+    assert "event 10 " in words
 
 
 def test_an_event_that_is_gone(club, store):

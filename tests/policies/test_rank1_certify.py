@@ -1200,19 +1200,6 @@ def test_anytime_a_batch_that_would_be_longer_is_cut():
     assert 10**6 / 30 <= plays(plan, TIES.graph)[1].sum() / 2 <= 10**6 / 30 + 1
 
 
-@pytest.mark.parametrize("weakest", [5.0, 20.0, 40.0])
-@pytest.mark.parametrize("sampled", [0, 100])
-def test_a_commitment_lasts_until_the_threshold_reaches_its_weakest_link(weakest, sampled):
-    policy = certify(anytime=True).build(FOUR.graph, seed=1)
-    policy.sampled = sampled
-    last = policy._lapse(weakest)
-    if policy.threshold(sampled) <= weakest:
-        assert policy.threshold(last) <= weakest
-        assert policy.threshold(last + 1) > weakest - 1e-12
-    else:
-        assert last == sampled
-
-
 def test_after_a_lapse_it_explores_for_a_certificate_that_holds_twice_as_long():
     policy = certify(anytime=True).build(FOUR.graph, seed=1)
     policy.sampled, policy.explored, policy.tours = 10_000, 300, 3
@@ -1328,43 +1315,6 @@ def test_products_are_not_contradicted(graph, rewards):
         sums = rewards.sums(u[ends].prod(axis=1), counts, rng)
         spec = certify(selection="pair").warm_start(graph.pairs, counts, sums)
         assert contradicted(spec.build(graph, rewards=rewards, horizon=10**6)) == []
-
-
-def test_while_averages_contradict_the_fit_half_of_the_exploration_follows_them():
-    u = np.array([0.9, 0.8, 0.5, 0.3])
-    products = u[FOUR.graph.pairs].prod(axis=1)
-    policy = warm(FOUR.graph, None, 1000, products)
-    ((table, rounds),) = policy._tables(101)
-    assert table.tolist() == np.outer(policy.strengths, policy.strengths).tolist()
-    assert rounds == 101
-
-    means = products.copy()
-    means[0] = 0.2  # the two strongest do not get on
-    policy = warm(FOUR.graph, None, 1000, means)
-    fitted = np.outer(policy.strengths, policy.strengths)
-    off = contradicted(policy)
-    assert [0, 1] in off
-    (by_fit, first), (by_averages, second) = policy._tables(101)
-    assert by_fit.tolist() == fitted.tolist()
-    assert (first, second) == (51, 50)
-    for (i, j), mean in zip(FOUR.graph.pairs.tolist(), means, strict=True):
-        assert by_averages[i, j] == by_averages[j, i] == pytest.approx(mean if [i, j] in off else fitted[i, j])
-
-
-@pytest.mark.parametrize("options", [{"delta": 1e-9}, {}], ids=["identification", "regret"])
-def test_every_batch_is_chosen_by_these_tables(options):
-    means = np.array([0.2, 0.45, 0.27, 0.4, 0.24, 0.15])
-    policy = warm(FOUR.graph, None, 1000, means, **options)
-    problem = mb.Means(policy._table(means), players=True)
-    asked, tables = [], policy._tables
-    policy._tables = lambda rounds: asked.append(rounds) or tables(rounds)
-    for plan, _ in upcoming(policy, problem, 2000):
-        if policy.explored and plan.limit < NEVER:
-            chosen = plays(plan, FOUR.graph)[1].sum() // 2
-            assert len(asked) == 1
-            assert len(tables(asked[0])) == 2
-            assert asked[0] == chosen if options else chosen / 2 - 2 <= asked[0] <= chosen  # the others are forced
-        asked.clear()
 
 
 # Extremes

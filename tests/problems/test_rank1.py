@@ -227,9 +227,8 @@ def test_a_problem_with_many_items_is_cheap_and_what_cannot_be_kept_is_refused(p
     assert "…" in repr(many)
     assert many.optimum("pair") == many.value([(0, 1)]) == 0.25
     for ask in (lambda: many.means, lambda: many.graph.pairs):
-        with pytest.raises(MatchbanditError) as refusal:
+        with pytest.raises(MatchbanditError, match=size):
             ask()
-        assert str(refusal.value) == f"{size}, and at most 20000000 fit into memory. Use fewer items."
 
 
 def test_huge_regrets_are_exact_where_the_strengths_are_exact():

@@ -274,10 +274,10 @@ def test_pieces_that_share_a_run_are_refused():
 
 def test_pieces_of_several_days_and_versions_say_so():
     days = [
-        final([1], first_run=k or None, date=f"2026-01-0{k + 1}", version=v) for k, v in enumerate(["0.6.0", "0.7.0"])
+        final([1], first_run=k or None, date=f"2026-01-0{k + 1}", version=v) for k, v in enumerate(["1.0.0", "1.1.0"])
     ]
     told = concat(days).about
-    assert (told.version, told.date, told.runs) == ("0.6.0, 0.7.0", "2026-01-02", 2)
+    assert (told.version, told.date, told.runs) == ("1.0.0, 1.1.0", "2026-01-02", 2)
 
 
 def test_interrupted_pieces_make_a_whole():

@@ -18,8 +18,6 @@ from matchbandit.results import Comparison, Identification, Runs, details_file, 
 from matchbandit.results.files import decode_parquet, encode_parquet, write_atomically
 from matchbandit.results.tables import metadata_of, rows_table
 
-SAVED = "Give a file that save() or --save has written."
-
 
 @pytest.fixture
 def runs():
@@ -82,20 +80,15 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path, runs):
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, runs):
-    for path, words in (
-        (tmp_path / "nowhere" / "runs", "there is no folder"),
-        (tmp_path, "is not a file that can be replaced"),
-        ("/dev/full", "is not a file that can be replaced"),
-    ):
-        with pytest.raises(MatchbanditError, match=words):
+    for path, named in ((tmp_path / "nowhere" / "runs", "nowhere"), (tmp_path, tmp_path.name), ("/dev/full", "full")):
+        with pytest.raises(MatchbanditError, match=named):
             runs.save(path)
 
 
 def test_a_missing_file_is_named(tmp_path):
     path = tmp_path / "nowhere.parquet"
-    with pytest.raises(MatchbanditError) as refusal:
+    with pytest.raises(MatchbanditError, match=path.name):
         load(path)
-    assert str(refusal.value) == f"there is no file {str(path)!r}."
 
 
 def spoil_empty(path):
@@ -138,56 +131,43 @@ def spoil_middle(path):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    "spoil",
     [
-        (spoil_empty, f"is empty. {SAVED}"),
-        (spoil_text, f"is not a Parquet file. {SAVED}"),
-        (spoil_half, "is cut off: its end is missing. Make or copy it again."),
-        (spoil_middle, "is damaged: it cannot be decoded. Make or copy it again."),
-        (spoil_foreign, f"was not written by matchbandit. {SAVED}"),
-        (spoil_foreign_with_metadata, f"was not written by matchbandit. {SAVED}"),
-        (spoil_key_without_columns, f"was not written by matchbandit. {SAVED}"),
-        (spoil_key_without_json, f"was not written by matchbandit. {SAVED}"),
-        (spoil_folder, f"is a folder. {SAVED}"),
+        spoil_empty, spoil_text, spoil_half, spoil_middle, spoil_foreign, spoil_foreign_with_metadata,
+        spoil_key_without_columns, spoil_key_without_json, spoil_folder,
     ],
-)
-def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil, words):
+)  # fmt: skip
+def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil):
     path = tmp_path / "runs.parquet"
     spoil(path)
-    with pytest.raises(MatchbanditError) as refusal:
+    with pytest.raises(MatchbanditError, match=path.name):
         load(path)
-    assert str(refusal.value) == f"{str(path)!r} {words}"
 
 
 @pytest.mark.parametrize("name", ["runs.csv", "runs.pq", "runs.parquet.gz"])
 def test_only_parquet_is_written(tmp_path, runs, name):
-    with pytest.raises(MatchbanditError, match=r"results are saved as Parquet; got .*Call the file runs"):
+    with pytest.raises(MatchbanditError, match=f"Parquet.*{name}"):
         runs.save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [("x" * 300, "File name too long"), ("\0.parquet", "embedded null"), ("\udcff.parquet", "surrogates not allowed")],
-    ids=["long", "null", "not UTF-8"],
-)
-def test_a_name_that_no_file_can_have_is_refused(tmp_path, runs, name, why):
-    with pytest.raises(MatchbanditError, match=f"cannot be written: .*{why}"):
+@pytest.mark.parametrize("name", ["x" * 300, "\0.parquet", "\udcff.parquet"], ids=["long", "null", "not UTF-8"])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, runs, name):
+    with pytest.raises(MatchbanditError, match="cannot be written"):
         runs.save(tmp_path / name)
 
 
 def test_details_that_cannot_be_written_are_refused_before_any_work(tmp_path):
     (tmp_path / "runs.details.parquet").mkdir()
-    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet' is not a file that can be replaced"):
+    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet'"):
         results_file(tmp_path / "runs.parquet")
     results_file(tmp_path / "other.parquet")
 
 
 def test_a_file_without_a_name_is_refused(runs):
-    with pytest.raises(MatchbanditError, match="a file to write needs a name"):
-        runs.save("")
-    with pytest.raises(MatchbanditError, match="there is no file ''"):
-        load("")
+    for use in (runs.save, load):
+        with pytest.raises(MatchbanditError):
+            use("")
 
 
 def test_eliminations_come_back(tmp_path):
@@ -218,7 +198,7 @@ def test_one_function_reads_every_kind_of_result(tmp_path):
     kinds = {"runs": Runs, "identification": Identification, "comparison": Comparison}
     for name, kind in kinds.items():
         assert type(load(tmp_path / f"{name}.parquet")) is kind
-    with pytest.raises(mb.MatchbanditError, match="there is no file"):
+    with pytest.raises(mb.MatchbanditError, match=r"none.parquet"):
         load(tmp_path / "none.parquet")
 
 
@@ -257,7 +237,7 @@ def test_the_details_of_another_comparison_are_refused(tmp_path):
             tmp_path / f"{name}.parquet"
         )
     (tmp_path / "two.details.parquet").replace(tmp_path / "one.details.parquet")
-    with pytest.raises(MatchbanditError, match="are not of the same runs"):
+    with pytest.raises(MatchbanditError, match=r"one.parquet"):
         load(tmp_path / "one.parquet")
 
 
@@ -295,23 +275,18 @@ def test_in_a_study_s_folder_the_details_are_in_a_folder_of_their_own(tmp_path, 
 
 def test_rows_without_their_details_say_so(tmp_path, runs):
     runs.save(tmp_path / "runs.parquet")
-    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet' holds the details of runs only"):
+    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet'"):
         load(tmp_path / "runs.details.parquet")
     (tmp_path / "runs.details.parquet").unlink()
-    with pytest.raises(MatchbanditError) as refusal:
+    with pytest.raises(MatchbanditError, match=r"runs.details.parquet"):
         load(tmp_path / "runs.parquet")
-    missing = str(tmp_path / "runs.details.parquet")
-    assert str(refusal.value) == (
-        f"{str(tmp_path / 'runs.parquet')!r} has rows only: the details of its runs, {missing!r}, are missing. "
-        f"Copy both files."
-    )
 
 
 def test_rows_and_details_of_different_runs_are_not_mixed(tmp_path, runs):
     runs.save(tmp_path / "runs.parquet")
     made_runs(bipartite(2, 3), seed=8).save(tmp_path / "other.parquet")
     (tmp_path / "other.details.parquet").replace(tmp_path / "runs.details.parquet")
-    with pytest.raises(MatchbanditError, match=r"are not of the same runs\. Make or copy both files again"):
+    with pytest.raises(MatchbanditError, match=r"runs.parquet"):
         load(tmp_path / "runs.parquet")
 
 
@@ -338,31 +313,30 @@ def lack_a_row(rows, told):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "lacks"),
     [
-        (lack_a_problem, "the description of the runs lacks problem."),
-        (lack_checkpoints, "'rounds' is missing from the metadata."),
-        (other_checkpoints, "the rows are not those of the checkpoints."),
-        (lack_a_column, "the column round is missing."),
-        (lack_a_row, "the rows and the details are not of the same runs."),
+        (lack_a_problem, "problem"),
+        (lack_checkpoints, "'rounds'"),
+        (other_checkpoints, "checkpoints"),
+        (lack_a_column, "round"),
+        (lack_a_row, "same runs"),
     ],
 )
-def test_a_file_that_lacks_something_is_not_complete(tmp_path, runs, spoil, words):
+def test_a_file_that_lacks_something_is_not_complete(tmp_path, runs, spoil, lacks):
     path = tmp_path / "runs.parquet"
     runs.save(path)
     rows, told = spoil(rows_table(runs), metadata_of(runs))
     path.write_bytes(encode_parquet(rows, told))
     details = pq.read_table(details_file(path)).replace_schema_metadata(None)
     details_file(path).write_bytes(encode_parquet(details, told))
-    with pytest.raises(MatchbanditError) as refusal:
+    with pytest.raises(MatchbanditError, match=f"{path.name}.*{lacks}"):
         load(path)
-    assert str(refusal.value) == f"{str(path)!r} is not complete: {words} {SAVED}"
 
 
 def test_a_file_of_a_later_format_is_refused(tmp_path, runs):
     path = tmp_path / "runs.parquet"
     path.write_bytes(encode_parquet(rows_table(runs), {**metadata_of(runs), "format": 3}))
-    with pytest.raises(MatchbanditError, match="has the format 3 of another version of matchbandit"):
+    with pytest.raises(MatchbanditError, match="format 3"):
         load(path)
 
 
@@ -416,7 +390,8 @@ def test_a_save_that_breaks_off_keeps_the_old_files_and_leaves_no_stray_one(tmp_
     assert len(calls) == at
     if kind is MatchbanditError:
         failed = details_file(path) if at == 1 else path
-        assert str(told.value) == f"cannot write {str(failed)!r}: No space left on device."
+        assert repr(str(failed)) in str(told.value)
+        assert "No space left on device" in str(told.value)
     assert_same(load(path), runs)
     assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
 
@@ -502,23 +477,14 @@ def test_files_have_checksums_zstd_and_dictionaries(tmp_path):
     whole = path.read_bytes()
     place = columns["regret"].data_page_offset + columns["regret"].total_compressed_size - 3
     path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-    with pytest.raises(MatchbanditError, match=r"x\.parquet' is damaged: it cannot be decoded"):
+    with pytest.raises(MatchbanditError, match=r"x\.parquet'"):
         decode_parquet(path)
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "the file is empty. Give a file that save() or --save has written."),
-        (b"run,regret", "the file is not a Parquet file. Give a file that save() or --save has written."),
-        (b"PAR1 and then", "the file is cut off: its end is missing. Make or copy it again."),
-        (b"PAR1PAR1", "the file is damaged: it cannot be decoded. Make or copy it again."),
-    ],
-)
-def test_bytes_that_are_no_file_of_ours_are_refused(data, words):
-    with pytest.raises(MatchbanditError) as refusal:
+@pytest.mark.parametrize("data", [b"", b"run,regret", b"PAR1 and then", b"PAR1PAR1"])
+def test_bytes_that_are_no_file_of_ours_are_refused(data):
+    with pytest.raises(MatchbanditError):
         decode_parquet(data)
-    assert str(refusal.value) == words
 
 
 def test_a_file_is_written_whole_and_lasts(tmp_path, monkeypatch):
@@ -535,7 +501,6 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(MatchbanditError) as refusal:
+    with pytest.raises(MatchbanditError, match=r"x'.*No space left on device"):
         write_atomically(tmp_path / "x", b"1234")
-    assert str(refusal.value) == f"cannot write {str(tmp_path / 'x')!r}: No space left on device."
     assert list(tmp_path.iterdir()) == []

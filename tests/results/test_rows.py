@@ -42,7 +42,7 @@ def test_columns_are_arrays(some):
     assert some["regret"].tolist()[:4] == [0, 0, 1, 5]
     assert (some["n"].dtype, some["gap"].dtype, some["round"].dtype) == (np.int64, np.float64, np.int64)
     assert (some["policy"].dtype, some["policy"][0]) == (object, "uts")
-    with pytest.raises(MatchbanditError, match=r"unknown column 'regrets'; did you mean 'regret'\?"):
+    with pytest.raises(MatchbanditError, match=r"'regrets'.*'regret'"):
         some["regrets"]
 
 
@@ -55,7 +55,7 @@ def test_where_is_equality_on_columns(some):
     assert len(some.where(gap=0.5 + 1e-12)) == 0
     assert len(some.where(policy="nobody")) == 0
     assert len(some.where()) == 16
-    with pytest.raises(MatchbanditError, match="unknown column 'polcy'; did you mean 'policy'"):
+    with pytest.raises(MatchbanditError, match=r"'polcy'.*'policy'"):
         some.where(polcy="uts")
 
 
@@ -143,12 +143,11 @@ def test_together_has_the_columns_of_all_in_their_order(some):
 
 
 def test_what_does_not_go_together_is_refused(some):
-    with pytest.raises(MatchbanditError, match="there are no rows to put together"):
-        Rows.together([])
-    with pytest.raises(MatchbanditError, match="simulations and of identifications do not go together"):
-        Rows.together([some, found([5]).rows()])
+    for parts in ([], [some, found([5]).rows()]):
+        with pytest.raises(MatchbanditError):
+            Rows.together(parts)
     columns = {"x": pa.array(["a"])}, {"x": pa.array([1.0])}
-    with pytest.raises(MatchbanditError, match="the column x is of different types, string and double"):
+    with pytest.raises(MatchbanditError, match=r"column x .* string and double"):
         Rows.together(Rows.from_table(pa.table({**column, "run": [0]})) for column in columns)
 
 
@@ -169,9 +168,9 @@ def test_an_option_can_be_a_column():
     assert grown.where(growth=4)["regret"].tolist() == [2]
     assert grown.where(growth=None)["policy"].tolist() == ["uts"]
     assert len(every.where(policy="uts").with_option("gamma").where(gamma=2)) == 1
-    with pytest.raises(MatchbanditError, match=r"unknown option 'groth'; did you mean 'growth'\?"):
+    with pytest.raises(MatchbanditError, match=r"'groth'.*'growth'"):
         every.with_option("groth")
-    with pytest.raises(MatchbanditError, match="rows have a column 'seed' already"):
+    with pytest.raises(MatchbanditError, match="'seed'"):
         every.with_option("seed")
 
 
@@ -232,17 +231,12 @@ def test_the_frame_is_of_what_is_there(some, monkeypatch):
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pandas" else find_spec(name))
     assert extras.choose_frame(None) == "polars"
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    with pytest.raises(
-        MatchbanditError, match=r"a data frame needs pandas or Polars\. Install one: pip install pandas"
-    ):
-        some.to_frame()
-    with pytest.raises(
-        MatchbanditError, match=r"needs polars, which is not installed\. Install it: pip install polars"
-    ):
-        some.to_frame("polars")
+    for kind, install in ((None, "pip install pandas"), ("polars", "pip install polars")):
+        with pytest.raises(MatchbanditError, match=install):
+            some.to_frame(kind)
     assert len(some.to_frame("arrow")) == 16
     sys.modules.update(modules)
-    with pytest.raises(MatchbanditError, match="unknown kind of frame 'panda'; did you mean 'pandas'"):
+    with pytest.raises(MatchbanditError, match=r"'panda'.*'pandas'"):
         some.to_frame("panda")
 
 
@@ -251,7 +245,6 @@ def test_results_give_rows_and_frames():
     assert runs.rows("mine").distinct("study") == ["mine"]
     assert runs.to_frame("pandas")["regret"].tolist() == [1, 2]
     assert found([5, 6]).to_frame("polars")["rounds"].to_list() == [5, 6]
-    assert repr(runs.rows()).startswith("<Rows: 2 rows of study, policy, options, ")
 
 
 def test_lists_that_change_within_a_chunk_are_told_apart():

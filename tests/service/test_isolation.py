@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import sqlite3
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -321,21 +320,16 @@ def test_health_is_answered_while_a_matching_of_800_players_is_computed(tmp_path
         server.until(lambda: http.get("/readyz").is_success)
 
         def ask(league, text):
-            began = time.perf_counter()
             header = {"Authorization": f"Bearer {text}"}
             path = f"{server.address}/v1/leagues/{league}/proposals"
-            answer = httpx.post(path, json={}, headers=header, timeout=PATIENCE)
-            return answer.status_code, time.perf_counter() - began
+            return httpx.post(path, json={}, headers=header, timeout=PATIENCE).status_code
 
-        waits = []
+        answered = 0
         with ThreadPoolExecutor(4) as hostile:
             asked = [hostile.submit(ask, "large", large) for _ in range(4)]
-            while not all(one.done() for one in asked):
-                began = time.perf_counter()
+            while not any(one.done() and one.result() == 201 for one in asked):
                 assert http.get("/healthz").is_success
-                waits.append(time.perf_counter() - began)
-                assert ask("small", small)[0] == 201
-                time.sleep(0.05)
-        times = {status: seconds for status, seconds in sorted((one.result() for one in asked), reverse=True)}
-        assert {201} <= set(times) <= {201, 503}
-        assert max(waits) < 0.25 * times[201]  # the quickest of them; it would hold all others up as long as it takes
+                assert ask("small", small) == 201
+                answered += 1
+        assert {201} <= {one.result() for one in asked} <= {201, 503}
+        assert answered >= 5  # if it held all others up, one or two before it and one after it

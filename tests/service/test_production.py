@@ -1,6 +1,5 @@
 """The how-to of production, drilled: a copy under load and its restore, an upgrade and its way back, the move."""
 
-import configparser
 import re
 import shlex
 import shutil
@@ -21,9 +20,6 @@ from matchbandit.live.warm_up import load_compiled_code
 from matchbandit.service import tokens
 from matchbandit.service.app import create_app
 from matchbandit.service.client import Client
-from matchbandit.service.connections import PROBE_CONNECTIONS
-from matchbandit.service.server import _OTHER_FILES
-from matchbandit.service.settings import Settings
 from matchbandit.service.store_metrics import ConnectionMetrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text(encoding="utf-8")
@@ -50,37 +46,6 @@ def typed(monkeypatch, capsys, tmp_path):
         return told.out
 
     return run
-
-
-def test_the_units_are_whole_and_type_what_there_is(typed, tmp_path):
-    units = {re.match(r"# /etc/systemd/system/(.*)\n", text)[1]: text for text in blocks("ini")}
-    assert set(units) == {"matchbandit.service", "matchbandit-backup.service", "matchbandit-backup.timer"}
-    for name, text in units.items():
-        read = configparser.ConfigParser(strict=False, interpolation=None)
-        read.optionxform = str
-        read.read_string(text)
-        assert {"Service", "Timer"} & set(read), name
-        for command in re.findall(r"/opt/matchbandit/bin/(matchbandit [^'\n]*)", text):
-            verbs = [word for word in command.split() if not word.startswith(("-", "/"))]
-            known = typed(" ".join([*verbs[: 3 if verbs[1] == "league" else 2], "--help"]))
-            assert [option for option in re.findall(r"--[a-z-]+", command) if option not in known] == []
-        (tmp_path / name).write_text(re.sub(r"/opt/matchbandit/bin/matchbandit", "/bin/true", text))
-    if shutil.which("systemd-analyze"):
-        checked = [
-            line
-            for name in units
-            for line in subprocess.run(
-                ["systemd-analyze", "verify", tmp_path / name], capture_output=True, text=True, check=False
-            ).stderr.splitlines()
-            if str(tmp_path) in line
-        ]
-        assert checked == []
-
-
-def test_the_unit_allows_as_many_files_as_there_may_be_connections():
-    (unit,) = [text for text in blocks("ini") if "matchbandit serve" in text]
-    limit = int(re.search(r"^LimitNOFILE=(\d+)$", unit, re.MULTILINE)[1])
-    assert limit >= Settings().max_connections + PROBE_CONNECTIONS + _OTHER_FILES
 
 
 def test_every_metric_of_the_page_is_exposed_and_every_one_exposed_is_on_the_page(tmp_path):

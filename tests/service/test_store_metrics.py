@@ -8,6 +8,7 @@ import postgres
 import pytest
 import sqlalchemy as sa
 from clocks import Clock
+from eventually import until
 from prometheus_client import CollectorRegistry, generate_latest
 
 from matchbandit.live import schema
@@ -100,7 +101,7 @@ def test_waits_for_the_store_and_for_a_league_are_counted(store):
         with hold:
             waiting = threading.Thread(target=club.ask if lock == "league" else lambda: club.join("eve"))
             waiting.start()
-            waiting.join(0.1)
+            waiting.join(0.5)
             assert waiting.is_alive()
         waiting.join()
         assert values(generate_latest(registry).decode())[name(lock)] >= before + 1
@@ -117,6 +118,7 @@ def test_a_lock_reports_each_wait_also_one_in_vain(timeout):
         else:
             other = threading.Thread(target=lambda: lock.acquire() and lock.release())
             other.start()
+            until(lambda: lock._waiting)
             other.join(0.02)
     if timeout < 0:
         other.join()

@@ -155,8 +155,10 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=hear_ctrl_c,  # noqa: PLW1509
     )  # fmt: skip
-    while "of 60 runs" not in process.stderr.readline():  # until some are finished, and said to be
-        pass
+    said = []
+    while not said or "of 60 runs" not in said[-1]:  # until some are finished, and said to be
+        said.append(process.stderr.readline())
+        assert said[-1], "".join(said)  # it has ended
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -198,11 +198,11 @@ def test_a_scheduler_that_is_lost_is_one_line_and_nothing_more(site, tmp_path, m
 @pytest.mark.sampled(1)
 def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     monkeypatch.setattr(dask_cluster, "CONNECT_TIMEOUT_S", 0.5)
-    with socket.socket() as free:
+    with socket.socket() as free:  # bound, so that nobody else listens there either
         free.bind(("127.0.0.1", 0))
         address = address.format(port=free.getsockname()[1])
-    with pytest.raises(MatchbanditError) as error:
-        run_study(SMALL, tmp_path / "out", dask=address)
+        with pytest.raises(MatchbanditError) as error:
+            run_study(SMALL, tmp_path / "out", dask=address)
     assert str(error.value).startswith(f"there is no dask scheduler at {address!r}")
     assert str(error.value).endswith("or local.")
     assert "\n" not in str(error.value)

@@ -164,22 +164,20 @@ def test_temporary_files_of_a_crash_are_removed(out):
 
 def test_a_foreign_folder_is_refused_and_left_as_it_is(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(
-        MatchbanditError, match=r"is not the folder of a study: it has no manifest.json, but thesis.tex"
-    ):
+    with pytest.raises(MatchbanditError, match=r"thesis.tex"):
         run_study(SMALL, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_foreign_manifest_is_refused(tmp_path):
     (tmp_path / "manifest.json").write_text('{"name": "a web page"}')
-    with pytest.raises(MatchbanditError, match="was not written by matchbandit"):
+    with pytest.raises(MatchbanditError, match=tmp_path.name):
         run_study(SMALL, tmp_path)
 
 
 def test_a_foreign_file_among_the_rows_is_refused(out):
     (out / "rows" / "mine.parquet").write_bytes(b"")
-    with pytest.raises(MatchbanditError, match=r"mine.parquet' is not a part of this study"):
+    with pytest.raises(MatchbanditError, match=r"mine.parquet'"):
         again(out)
 
 
@@ -188,15 +186,13 @@ def test_a_manifest_of_a_newer_format_is_refused(out):
     manifest["format"] = 99
     (out / "manifest.json").write_text(json.dumps(manifest))
     for use in (again, StudyFolder.open):
-        with pytest.raises(MatchbanditError, match=r"written by a newer matchbandit .*format 99, this one reads 1"):
+        with pytest.raises(MatchbanditError, match="format 99"):
             use(out)
 
 
 def test_a_damaged_manifest_says_that_parts_are_kept(out, finished):
     (out / "manifest.json").write_text("{")
-    with pytest.raises(
-        MatchbanditError, match=r"it is damaged. Remove it and run the study again: finished parts are kept"
-    ):
+    with pytest.raises(MatchbanditError, match="finished parts are kept"):
         again(out)
     (out / "manifest.json").unlink()
     before = {p: p.stat().st_mtime_ns for p in shards(out)}
@@ -205,10 +201,9 @@ def test_a_damaged_manifest_says_that_parts_are_kept(out, finished):
 
 
 def test_a_folder_without_a_study_cannot_be_opened(tmp_path):
-    with pytest.raises(MatchbanditError, match="there is no folder"):
-        StudyFolder.open(tmp_path / "nowhere")
-    with pytest.raises(MatchbanditError, match=r"it has no manifest.json"):
-        StudyFolder.open(tmp_path)
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(MatchbanditError, match=folder.name):
+            StudyFolder.open(folder)
 
 
 def test_an_unfinished_folder_can_be_read(out):
@@ -219,17 +214,16 @@ def test_an_unfinished_folder_can_be_read(out):
     assert not kept.is_complete
     for file in shards(out):
         file.unlink()
-    with pytest.raises(MatchbanditError, match="holds no finished part yet"):
+    with pytest.raises(MatchbanditError, match=out.name):
         StudyFolder.open(out).rows()
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "small").write_text("")
-    with pytest.raises(MatchbanditError, match=r"cannot write into the folder .*: File exists"):
-        run_study(SMALL, tmp_path / "small")
-    with pytest.raises(MatchbanditError, match=r"cannot write into the folder .*: Not a directory"):
-        run_study(SMALL, tmp_path / "small" / "below")
-    with pytest.raises(MatchbanditError, match="needs a name"):
+    for folder in (tmp_path / "small", tmp_path / "small" / "below"):
+        with pytest.raises(MatchbanditError, match=folder.name):
+            run_study(SMALL, folder)
+    with pytest.raises(MatchbanditError):
         run_study(SMALL, "")
 
 
@@ -238,7 +232,7 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(MatchbanditError, match=r"cannot write into the folder .*: Permission denied"):
+    with pytest.raises(MatchbanditError, match=r"small'.*Permission denied"):
         run_study(SMALL, tmp_path / "small")
 
 
@@ -256,8 +250,8 @@ def test_a_full_disk_ends_in_words_and_keeps_what_was_written(out, finished, mon
         patched.setattr(os, "replace", full)
         with pytest.raises(MatchbanditError) as error:
             again(out)
-    assert "No space left on device. 1 of 4 parts are kept in" in str(error.value)
-    assert str(error.value).endswith("the same command goes on from there.")
+    assert "No space left on device" in str(error.value)
+    assert "1 of 4 parts" in str(error.value)
     assert leftovers(out) == []
     again(out)
     assert all(a.equals(b) for a, b in zip(tables_of(out), tables_of(finished), strict=True))
@@ -275,7 +269,7 @@ with lock_folder({str(out)!r}) as folder:
     first = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert first.stdout.readline() == "locked\n"
-        with pytest.raises(MatchbanditError, match=rf"another process \({first.pid}\) is at work in"):
+        with pytest.raises(MatchbanditError, match=rf"\b{first.pid}\b"):
             again(out)
         assert len(StudyFolder.open(out).parts) == 4  # reading is free
     finally:
@@ -288,7 +282,7 @@ def test_two_threads_of_one_process_are_two(out, monkeypatch):
     errors = []
 
     def second():
-        with pytest.raises(MatchbanditError, match="is at work in"), folders.lock_folder(out):
+        with pytest.raises(MatchbanditError, match=out.name), folders.lock_folder(out):
             pass
         errors.append("refused")
 
@@ -300,7 +294,7 @@ def test_two_threads_of_one_process_are_two(out, monkeypatch):
 
 
 def test_the_lock_is_given_back_after_an_error(out):
-    with pytest.raises(MatchbanditError, match="seed was 7, is now 8"):
+    with pytest.raises(MatchbanditError, match=r"seed .*7.* 8"):
         again(out, seed=8)
     again(out)
 
@@ -323,6 +317,6 @@ def test_details_are_joined_with_rows_by_the_name_of_their_file(out):
 
 def test_results_say_their_study_and_load_names_the_way_to_them(out):
     assert set(SMALL.results(out).to_frame("pandas")["study"]) == {"small"}
-    with pytest.raises(MatchbanditError, match=r"is a study's folder: use matchbandit\.studies\.StudyFolder\.open\('"):
+    with pytest.raises(MatchbanditError, match=r"StudyFolder\.open\('"):
         mb.load(out)
     assert mb.studies.StudyFolder is StudyFolder

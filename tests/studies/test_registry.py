@@ -3,7 +3,6 @@ from pathlib import Path
 
 import matchbandit.studies
 from matchbandit.studies.registry import FILES, entries, figures
-from matchbandit.studies.reproduce import _chosen
 
 
 def test_every_file_with_an_entry_is_registered_once():
@@ -36,6 +35,4 @@ def test_nothing_is_computed_when_a_study_is_imported():
 
 
 def test_by_default_all_but_the_longest_study_are_reproduced():
-    chosen = [figure for names in _chosen([]).values() for figure in names]
-    assert [figure for figure in figures() if figure not in chosen] == ["click-models"]
-    assert list(_chosen(["click-models"]).values()) == [["click-models"]]
+    assert [figure for figure, entry in figures().items() if not entry.is_default] == ["click-models"]

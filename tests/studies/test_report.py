@@ -15,11 +15,10 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line
 from matchbandit.figures.page import Badge, page_html
 from matchbandit.studies import Study
-from matchbandit.studies.charts import StudyCharts
 from matchbandit.studies.claims import Claim, not_judged
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.registry import entries
-from matchbandit.studies.report import _charts, as_toml, report, study_page
+from matchbandit.studies.report import as_toml, report, study_page
 from matchbandit.studies.reproduce import FigureReport, reproduction_page, reproduction_report
 
 HOSTILE = "<script>alert(1)</script>"
@@ -154,19 +153,17 @@ def test_the_reader_chooses_the_point_whose_curves_are_shown(played):
     assert "What is missing" not in [each.title for each in page.sections]
 
 
-def test_more_than_twelve_charts_are_a_choice_and_none_is_dropped():
-    def options(n):
-        x = np.array([1.0, 2.0])
-        return tuple((f"n = {k}", Chart(f"c{k}", f"Chart {k}", "x", "y", (Line("uts", x, x),))) for k in range(n))
-
-    few = _charts(StudyCharts(options(12), ()))
-    assert (len(few.charts), few.choices) == (12, ())
-    many = _charts(StudyCharts(options(13), options(2)))
-    assert [(choice.label, len(choice.options)) for choice in many.choices] == [("Chart", 13), ("Curves at", 2)]
+def test_more_charts_than_fit_are_a_choice_and_what_is_omitted_is_counted(played, monkeypatch):
+    module = sys.modules["matchbandit.studies.report"]
+    opened = StudyFolder.open(played)
+    monkeypatch.setattr(module, "MAX_CHARTS", 0)
+    many = section(study_page(opened), "Charts")
+    assert [(choice.label, len(choice.options)) for choice in many.choices] == [("Chart", 1), ("Curves at", 2)]
     assert (many.charts, many.text) == ((), ())
-    assert _charts(StudyCharts(options(1), options(105))).text == (
-        "5 charts more can be drawn in Python: see Study.charts.",
-    )
+    monkeypatch.setattr(module, "MAX_OPTIONS", 1)
+    fewest = section(study_page(opened), "Charts")
+    assert [len(choice.options) for choice in fewest.choices] == [1, 1]
+    assert "1 chart more" in fewest.text[0]
 
 
 def test_its_settings_can_be_taken_as_a_study_file(played):

@@ -121,6 +121,13 @@ def test_only_the_wanted_figures_are_drawn_with_the_claims_that_they_show(small,
     assert not (tmp_path / "b").exists()
 
 
+def test_a_long_study_is_drawn_only_if_it_is_named(small, tmp_path, monkeypatch):
+    known = {name: replace(entry, is_default=name != "three") for name, entry in MODULE.all_figures().items()}
+    monkeypatch.setattr(MODULE, "all_figures", lambda: known)
+    assert [chart.name for chart in mb.reproduce(runs=2, out=tmp_path, workers=1).charts] == ["one", "two"]
+    assert [chart.name for chart in mb.reproduce("three", runs=2, out=tmp_path, workers=1).charts] == ["three"]
+
+
 def test_a_study_stands_for_all_its_figures(small, tmp_path):
     made = mb.reproduce("first", runs=2, out=tmp_path, workers=1)
     assert [p.name for p in made.pictures] == ["one.png", "two.png"]

@@ -2,7 +2,6 @@
 
 import json
 from math import ceil, exp, inf, isinf, log, log2, pi, sqrt
-from time import process_time
 
 import numpy as np
 import pytest
@@ -1156,15 +1155,13 @@ def test_zeros_and_ties_are_numbers_or_infinite_never_nan(problem):
 
 
 @pytest.mark.slow
-def test_large_problems_are_quick_and_have_no_limits_of_the_model():
-    start = process_time()
+def test_large_problems_have_no_limits_of_the_model():
     for found in (
         names(mb.Monopartite(np.linspace(0.9, 0.1, 200)), horizon=10**6, delta=0.05),
         names(mb.Bipartite(np.linspace(0.9, 0.1, 100), np.linspace(0.8, 0.2, 100)), horizon=10**6, delta=0.05),
     ):
         assert len(found) >= 7
         assert not [name for name in found if name.startswith("model")]
-    assert process_time() - start < 12  # a quarter of it here
 
 
 def test_small_problems_have_the_bounds_of_the_model_unless_there_is_a_tie():

@@ -146,7 +146,7 @@ sessions = Table(
 )
 
 VERSION = 2
-"""Of these tables."""
+"""Version of the schema; a store with another one is not opened."""
 
 
 def hash_key(secret: str, league: int, key: str) -> str:

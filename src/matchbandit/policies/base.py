@@ -20,7 +20,7 @@ from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 3
-"""Of what `state` gives."""
+"""Version of the format of `state()`; `restore` refuses others."""
 LONG_ROUND = 50
 """Rounds with more pairs are checked as whole arrays, and shortened in messages."""
 

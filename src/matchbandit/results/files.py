@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 2
-"""Of the files."""
+"""Version of the file format; files with another one are refused."""
 _TEXTS = ("study", "policy", "options", "family", "rewards")
 _KEY = b"matchbandit"
 _DETAILS = "details"

@@ -57,7 +57,7 @@ class RunInfo(Mapping[str, Any]):
     interrupted_of: int | None = None
     """The number of runs that were asked for, if Ctrl-C ended them early."""
     version: str | None = None
-    """Of matchbandit."""
+    """The version of matchbandit that computed the results; several with commas, of pieces put together."""
     numpy: str | None = None
     """The version of NumPy."""
     date: str | None = None
