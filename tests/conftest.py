@@ -25,6 +25,15 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: order_of(item.nodeid))
 
 
+def pytest_collection_finish(session):
+    """Complain if groups mean nothing: everything would be compiled and started several times."""
+    is_worker, items = "PYTEST_XDIST_WORKER" in os.environ, session.items
+    if is_worker and session.config.getoption("loadgroup", False) and items and "@" not in items[0].nodeid:
+        raise pytest.UsageError(
+            "pytest-xdist cannot group tests with this pytest; install the versions of pyproject.toml"
+        )
+
+
 def sample(items):
     """Keep n cases, spread evenly, of a test marked `sampled(n)` in the quick suite; the others are slow."""
     cases = defaultdict(list)

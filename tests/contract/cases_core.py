@@ -733,6 +733,9 @@ def _sessions() -> Iterator[Case]:
     yield _session("session large rank1-thompson 1100×2", many, thompson, None, explain=None, missing=MISSING)
 
 
+COMPARISONS = "comparisons"
+
+
 def _comparisons() -> Iterator[Case]:
     """Policies side by side on the same instances."""
     slots = [_policy(name) for name in ("uts", "kl-ucb", "pair-elim", "rank1-elim")]
@@ -751,11 +754,12 @@ def _comparisons() -> Iterator[Case]:
     ):
         data = {"problem": problem, "policies": policies, "runs": 3, "seed": 6, **settings}
         data |= {"checkpoints": [30, 300]} if "horizon" in settings else {}
-        yield Case(f"compare {name}", "compare", data, group=policies[0]["name"])
+        yield Case(f"compare {name}", "compare", data, group=COMPARISONS)
 
 
 def cases() -> Iterator[Case]:
-    """All cases of the area, in the order of the policies: those of a policy share compiled code."""
+    """All cases of the area, in the order of the policies: those of a policy share compiled code. Comparisons are last,
+    since they need that of several policies."""
     every_case = [
         *_simulations(),
         *_identifications(),
@@ -768,4 +772,4 @@ def cases() -> Iterator[Case]:
         *_sessions(),
         *_comparisons(),
     ]
-    yield from sorted(every_case, key=lambda case: list(OPTIONS).index(case.group))
+    yield from sorted(every_case, key=lambda case: [*OPTIONS, COMPARISONS].index(case.group))

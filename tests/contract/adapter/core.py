@@ -147,6 +147,10 @@ def drifting_strengths(problem: dict[str, Any], rounds: list[int], seed: int, ru
     return _problem(**problem).strengths(rounds, seed=seed, run=run)
 
 
+def options_of(policy: str) -> list[str]:
+    return list(mb.CATALOGUE[policy].option_defaults())
+
+
 KINDS: dict[str, Any] = {
     "simulate": simulate,
     "identify": identify,
