@@ -33,7 +33,8 @@ def differences(recorded: Any, measured: Any, match: dict[str, Any]) -> list[Dif
     """All places where a result is not as recorded.
 
     `match` has a rule for each place that needs one, by its path without positions, such as `explain.items.low`, or by
-    the beginning of that path: "exact", "ignore", "relative", or tolerances `{"rtol": …, "atol": …}` for numbers.
+    the beginning of that path: "exact", "ignore", "relative", or tolerances `{"rtol": …, "atol": …}` for numbers; with
+    `"may_exceed": true`, more than was recorded is as good.
     """
     return list(_compare(recorded, plain(measured), match, "", ""))
 
@@ -77,6 +78,8 @@ def _equal(recorded: Any, measured: Any, rule: Any) -> bool:
     if not isinstance(rule, dict) and type(recorded) is int and type(measured) is int:
         return recorded == measured
     tolerance = NUMBERS if rule is None else RELATIVE if rule == "relative" else rule
+    if tolerance.get("may_exceed") and measured > recorded:
+        return True
     return math.isclose(recorded, measured, rel_tol=tolerance.get("rtol", 0.0), abs_tol=tolerance.get("atol", 0.0))
 
 

@@ -2,6 +2,7 @@
 
     python tests/faults/run.py                   # all faults of faults.toml
     python tests/faults/run.py kl-sign "drawn*"  # some
+    python tests/faults/run.py --tests tests/contract  # whether these tests catch them
     python tests/faults/run.py --draw 20 --seed 7  # print faults drawn from all numerical code, for faults.toml
 
 A fault is a text of the source, found in whatever file it is in, and what replaces it. Each is put into a copy of the
@@ -48,6 +49,7 @@ FLIPS: dict[type[ast.AST], str] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("patterns", nargs="*", default=["*"], help="names of faults, such as 'drawn*'")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="run these alone")
     parser.add_argument("--draw", type=int, metavar="N", help="print N faults drawn from the numerical code")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     chosen = parser.parse_args()
@@ -61,7 +63,7 @@ def main() -> int:
         copy_project(copy)
         for fault in faults:
             began = time.monotonic()
-            killer = first_failure(copy, fault)
+            killer = first_failure(copy, fault, chosen.tests)
             survives = killer is None and "equivalent" not in fault
             survivors += survives
             verdict = f"caught by {killer}" if killer else "SURVIVES" if survives else "survives, as it is equivalent"
@@ -96,14 +98,14 @@ def copy_project(copy: Path) -> None:
             shutil.copy2(ROOT / name, copy / name)
 
 
-def first_failure(copy: Path, fault: dict[str, Any]) -> str | None:
-    """The first test that fails with this fault in the copy."""
+def first_failure(copy: Path, fault: dict[str, Any], paths: list[str] | None = None) -> str | None:
+    """The first test that fails with this fault in the copy, of those in these paths or of all."""
     file = place_of(fault["old"], copy / PACKAGE)
     text = file.read_text()
     file.write_text(text.replace(fault["old"], fault["new"]))
     try:
         of_module = sorted(str(test.relative_to(copy)) for test in (copy / "tests").rglob(f"test_{file.stem}*.py"))
-        for tests in filter(None, (of_module, *STEPS)):
+        for tests in filter(None, (of_module, *STEPS) if paths is None else (paths,)):
             failure = run_tests(copy, tests, MODULE_TIME_LIMIT_S if tests is of_module else TIME_LIMIT_S)
             if failure:
                 return failure
