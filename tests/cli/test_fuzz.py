@@ -124,7 +124,7 @@ def small(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("verbs", "lines", "share"),
     [
-        pytest.param(VERBS, 200, 1 / 6, id="in-the-lab"),
+        pytest.param(VERBS, 80, 1 / 8, id="in-the-lab"),
         pytest.param(["league"], 60, 1 / 8, id="of-leagues"),
         pytest.param(VERBS, 1000, 1 / 6, id="many-in-the-lab", marks=pytest.mark.slow),
         pytest.param(["league"], 300, 1 / 8, id="many-of-leagues", marks=pytest.mark.slow),

@@ -75,8 +75,8 @@ def findings(folder, *, one_league, examples, phases):
     return "" if run.returncode == 0 and tried[1] == tried[2] else run.stdout, int(tried[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-@pytest.mark.sampled(1)
 def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, served, bearer):
     club = store.create("club", players=PLAYERS)
     for _ in range(5):
