@@ -272,6 +272,39 @@ def test_a_decision_that_was_overtaken_is_taken_again(url):
         assert ours.verify().ok
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda league: league.join("eve"),
+        lambda league: league.leave(1),
+        lambda league: league.rejoin(10),
+        lambda league: league.exclude([(1, 2)]),
+        lambda league: league.allow([(3, 4)]),
+        lambda league: league.wish([(1, 2)]),
+        lambda league: league.unwish([(5, 6)]),
+        lambda league: league.configure(no_rematch=1),
+    ],
+    ids=["join", "leave", "rejoin", "exclude", "allow", "wish", "unwish", "configure"],
+)
+def test_every_change_of_items_and_rules_overtakes_a_decision(store, change):
+    league = store.create("club", players=TEN, policy="cucb")
+    league.leave(10)
+    league.exclude([(3, 4)])
+    league.wish([(5, 6)])
+    decide, calls = league._replica.decider.decide, []
+
+    def overtaken(inputs):
+        calls.append(inputs.decided_at)
+        if len(calls) == 1:
+            change(league)
+        return decide(inputs)
+
+    league._replica.decider.decide = overtaken
+    league.ask()
+    assert len(calls) == 2
+    assert league.verify().ok
+
+
 def test_who_is_always_overtaken_decides_while_the_others_wait(url):
     with Store(url) as here, Store(url) as there:
         ours = here.create("club", players=TEN, policy="cucb")
