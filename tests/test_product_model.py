@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.stats import binom, norm
+from scipy.special import rel_entr
+from scipy.stats import binom, chi2, gamma, norm
 
 import matchbandit as mb
 from matchbandit import product_model
 from matchbandit.errors import MatchbanditError
 from matchbandit.past_results import PastResults
-from matchbandit.product_model import ProductFit, product_fit, product_warning
+from matchbandit.product_model import ProductFit, misfit_of_means, product_fit, product_warning
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian
 from matchbandit.strengths import PRIOR, Posterior
 
@@ -616,3 +617,33 @@ def test_bad_results_are_refused_by_name(results, words):
     with pytest.raises(MatchbanditError) as refusal:
         product_fit(mb.monopartite(3), **results)
     assert str(refusal.value).startswith(words)
+
+
+def test_the_deviance_of_very_many_pairs_has_the_law_of_chi_square_less_what_the_fit_takes_away():
+    rng = np.random.default_rng(4)
+    plays, p, leverages = rng.integers(1, 9, 40), rng.uniform(0.1, 0.9, 40), rng.uniform(0, 0.4, 40)
+    means = p + 0.3 * rng.standard_normal(40) / np.sqrt(plays)
+    statistic = (plays * (means - p) ** 2).sum() / 0.3**2
+    measured = misfit_of_means(Gaussian(0.3), plays, means, p, leverages)
+    assert measured == pytest.approx(chi2.sf(statistic, 40 - leverages.sum()), rel=1e-9)
+    assert 0.05 < measured < 0.95
+
+
+def test_rare_coins_have_the_moments_of_every_outcome():
+    plays, p, leverages = np.array([7, 12, 3]), np.array([0.2, 0.05, 0.6]), np.array([0.3, 0.1, 0.6])
+    means = np.array([3, 1, 2]) / plays
+
+    def deviance(n, wins, q):
+        return 2 * n * (rel_entr(wins / n, q) + rel_entr(1 - wins / n, 1 - q))
+
+    wins = [np.arange(n + 1) for n in plays]
+    chances = [binom.pmf(k, n, q) for k, n, q in zip(wins, plays, p, strict=True)]
+    values = [deviance(n, k, q) for k, n, q in zip(wins, plays, p, strict=True)]
+    mean = np.array([chance @ value for chance, value in zip(chances, values, strict=True)])
+    variance = np.array([chance @ value**2 for chance, value in zip(chances, values, strict=True)]) - mean**2
+    expected = (mean - leverages * np.minimum(mean, 1)).sum()
+    scale = max(1.0, variance.sum() / mean.sum())
+    statistic = sum(deviance(n, n * m, q) for n, m, q in zip(plays, means, p, strict=True))
+    measured = misfit_of_means(Bernoulli(), plays, means, p, leverages)
+    assert measured == pytest.approx(gamma.sf(statistic, expected / scale, scale=scale), rel=1e-9)
+    assert 0.05 < measured < 0.95
