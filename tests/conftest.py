@@ -1,4 +1,6 @@
 import os
+import signal
+import threading
 from collections import defaultdict
 from pathlib import Path
 
@@ -8,6 +10,11 @@ from hypothesis import HealthCheck, settings
 # No property fails because the machine is busy.
 settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("without a clock")
+
+# Tests press Ctrl-C, which programs in the background and below nohup may have been started to ignore.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Tests run side by side: a matrix product that takes all cores for itself makes the others wait, and gains nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

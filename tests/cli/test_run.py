@@ -172,9 +172,7 @@ def held(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def start(ignored=None, **options):
-        def begin():  # below nohup, or in a background job, these may be ignored
-            for usual in (signal.SIGINT, signal.SIGHUP):
-                signal.signal(usual, signal.SIG_DFL)
+        def begin():
             if ignored is not None:
                 signal.signal(ignored, signal.SIG_IGN)
 

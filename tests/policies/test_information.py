@@ -128,6 +128,14 @@ def test_pairs_that_are_not_played_tell_nothing():
         assert expected_gains(LAWS["coins"], means, links, plays) == pytest.approx(0, abs=1e-12)
 
 
+def test_means_of_0_and_1_are_worth_what_means_close_to_them_are():
+    # Strengths of 1 against 2 and 3: 0 always wins, 1 never does.
+    means = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.5], [1.0, 0.0, 0.5, 0.0]])
+    plays = np.where(np.eye(4) > 0, -1.0, 10.0)
+    found = expected_gains(LAWS["coins"], means, np.array([[0, 1]]), plays)
+    assert found == pytest.approx(2 * 20 * np.log(2))  # kl(1, 1/2) + kl(0, 1/2) = 2 log 2, ten times, twice
+
+
 def test_gains_follow_the_means_also_where_they_are_no_products():
     # 0 is above 1 against 2, by a little; against 3 by much, which no product says.
     means = np.zeros((4, 4))

@@ -120,7 +120,6 @@ def test_workers_end_with_their_parent(deadly):
     # The workers hold the pipe's other end: it closes when the last of them has ended, and only then.
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # in the background it may be ignored
     )  # fmt: skip
     workers = [int(parent.stdout.readline()) for _ in range(2)]
     assert parent.pid not in workers

@@ -142,18 +142,12 @@ def test_ctrl_c_keeps_the_finished_runs():
         mb.simulate(SLOTS, "uts", horizon=100, runs=5, seed=1, progress=stop_after_two)
 
 
-def hear_ctrl_c():
-    """What runs in the background may have been told to ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
     words = ["simulate", "--policy", "uts", "--u", "0.9,0.3", "--v", "0.5,0.4", "--horizon", "3e6", "--runs", "60"]
     path = tmp_path / "runs.parquet"
     process = subprocess.Popen(
         [sys.executable, "-m", "matchbandit", *words, "--workers", "2", "--save", str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=hear_ctrl_c,  # noqa: PLW1509
     )  # fmt: skip
     said = []
     while not said or "of 60 runs" not in said[-1]:  # until some are finished, and said to be
