@@ -233,7 +233,7 @@ def test_workers_end_with_a_parent_that_was_killed_and_listening_is_logged_once_
     with Serving(url, None, "--workers", "2") as server:
         started = [line for line in server.lines() if line["event"] == "Application startup complete."]
         assert len(started) == 2  # before "listening", which is the last line read so far
-        assert httpx.get(f"{server.address}/readyz", timeout=PATIENCE).status_code == 200
+        server.until(lambda: httpx.get(f"{server.address}/readyz", timeout=PATIENCE).status_code == 200)
         assert len(list(tmp_path.glob("matchbandit-metrics-*"))) == 1
         server.kill()
         wait_until(lambda: is_refused(server.address))
