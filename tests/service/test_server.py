@@ -223,6 +223,8 @@ def is_refused(address):
         httpx.get(f"{address}/healthz", timeout=PATIENCE)
     except httpx.ConnectError:
         return True
+    except httpx.TransportError:  # it is ending at this moment
+        return False
     return False
 
 
