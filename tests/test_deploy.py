@@ -97,7 +97,7 @@ def test_the_steps_of_the_image_work_in_a_virtual_environment(tmp_path, monkeypa
     entrypoint = str(build / "deploy" / "entrypoint.sh")
     subprocess.run([entrypoint, "token", "new", "--label", "test"], check=True, capture_output=True, cwd=tmp_path)
     with Serving(None, tmp_path, "--host", "127.0.0.1", command=[entrypoint, "serve"]) as server:
-        assert httpx.get(f"{server.address}/readyz", timeout=PATIENCE).status_code == 200
+        server.until(lambda: httpx.get(f"{server.address}/readyz", timeout=PATIENCE).status_code == 200)
         monkeypatch.setenv("MATCHBANDIT_SERVE_PORT", server.address.rpartition(":")[2])
         check = json.loads(of(final, "HEALTHCHECK")[0].partition("CMD ")[2])
         subprocess.run(check, check=True, cwd=tmp_path)
