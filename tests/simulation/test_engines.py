@@ -129,7 +129,7 @@ def test_step_and_jump_agree_over_many_runs(k):
     name, options, law = CONFIGURATIONS[k]
     problem = mb.Bipartite([0.9, 0.5, 0.3, 0.2], [0.3, 0.8, 0.6], rewards=law)
     spec = mb.policy(name, **options)
-    slow = mb.simulate(problem, spec, horizon=12_000, runs=500, seed=21, engine="step", checkpoints=[3000, 7001])
+    slow = mb.simulate(problem, spec, horizon=12_000, runs=150, seed=21, engine="step", checkpoints=[3000, 7001])
     fast = mb.simulate(problem, spec, horizon=12_000, runs=2000, seed=22, engine="jump", checkpoints=[3000, 7001])
     for at in range(3):
         assert ks_2samp(slow.regret[:, at], fast.regret[:, at]).pvalue > 1e-3
