@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -20,10 +21,9 @@ from matchbandit.service import server as server_module
 from matchbandit.service.server import Server, _is_loopback
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A store with a league and a token, and a server on it, for all tests here."""
-    folder = tmp_path_factory.mktemp("serve")
+@contextmanager
+def serving(folder):
+    """A store with a league and a token, a server on it, and a client with the token."""
     url = f"sqlite:///{folder}/store.db"
     with Store(url) as store:
         store.create("club", players=["ann", "bob", "cem", "dee"])
@@ -32,6 +32,13 @@ def kept(tmp_path_factory):
         headers = {"Authorization": f"Bearer {text}"}
         with httpx.Client(base_url=server.address, headers=headers, timeout=PATIENCE) as http:
             yield server, http
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """One for the tests here that leave it running."""
+    with serving(tmp_path_factory.mktemp("serve")) as server_and_client:
+        yield server_and_client
 
 
 def test_it_serves_a_league(kept):
@@ -92,27 +99,27 @@ def test_a_gigabyte_is_refused_after_a_megabyte_and_the_process_lives(kept, chun
     assert http.get("/v1/leagues").json()["leagues"] == ["club"]
 
 
-def test_what_is_being_answered_is_answered_before_it_ends(kept):
-    server, http = kept
-    token = http.headers["Authorization"]
-    host, port = server.address.removeprefix("http://").split(":")
-    body = b'{"available": ["ann", "bob"]}'
-    head = f"POST /v1/leagues/club/proposals HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n"
-    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    with socket.create_connection((host, int(port)), timeout=60) as wire:
-        wire.sendall(head.encode() + body[:5])
-        server.until(lambda: "matchbandit_requests_in_flight 2.0" in http.get("/metrics").text)
-        http.close()
-        ends = []
-        ending = threading.Thread(target=lambda: ends.append(server.stop()))
-        ending.start()
-        server.until(lambda: any(line["event"] == "Shutting down" for line in server.lines()))
-        wire.sendall(body[5:])  # the request ends only now
-        answer = wire.recv(65536)
-        ending.join()
-    assert answer.startswith(b"HTTP/1.1 201 ")
-    assert ends == [0]
-    assert server.lines()[-1]["event"] == "stopped"
+def test_what_is_being_answered_is_answered_before_it_ends(tmp_path):
+    with serving(tmp_path) as (server, http):
+        token = http.headers["Authorization"]
+        host, port = server.address.removeprefix("http://").split(":")
+        body = b'{"available": ["ann", "bob"]}'
+        head = f"POST /v1/leagues/club/proposals HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection((host, int(port)), timeout=60) as wire:
+            wire.sendall(head.encode() + body[:5])
+            server.until(lambda: "matchbandit_requests_in_flight 2.0" in http.get("/metrics").text)
+            http.close()
+            ends = []
+            ending = threading.Thread(target=lambda: ends.append(server.stop()))
+            ending.start()
+            server.until(lambda: any(line["event"] == "Shutting down" for line in server.lines()))
+            wire.sendall(body[5:])  # the request ends only now
+            answer = wire.recv(65536)
+            ending.join()
+        assert answer.startswith(b"HTTP/1.1 201 ")
+        assert ends == [0]
+        assert server.lines()[-1]["event"] == "stopped"
 
 
 @pytest.mark.parametrize(
