@@ -1,0 +1,231 @@
+"""The constraints of a proposal: who is available, fixed pairs, forbidden pairs, and who sits out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, or_, select
+
+from matchbandit.leagues import schema
+from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.items import Name, NameIndex, as_list, pair_index
+from matchbandit.leagues.state import Counts, LeagueState
+
+_pair = schema.proposal_pair
+MAX_EXACT_PLAYERS = 300
+"""Most players with rules for whom a fair bye that costs no pair is computed. With more, whoever is left over sits out,
+unless the degrees alone show that all others can be paired."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Who can be paired with whom in a proposal."""
+
+    available: list[int] | None
+    """The items given as available; None: all active ones."""
+    fixed: list[tuple[int, int]]
+    """Pairs that were requested or pinned."""
+    present: Counts
+    """Ids of the items still to be paired, in increasing order."""
+    forbidden: Counts
+    """Pairs of them that must not meet; shape (k, 2)."""
+    bye: int | None
+    """Who sits out, of an odd number of players; None until it is assigned."""
+    is_excluded: NDArray[np.bool_]
+    """True for each forbidden pair that is excluded; the others met recently."""
+    bye_order: Counts | None = None
+    """The order in which players sit out, while the bye of an odd number is not assigned; else None."""
+
+
+def collect_constraints(
+    connection: Connection,
+    state: LeagueState,
+    *,
+    available: Iterable[Name] | None = None,
+    fixed: Iterable[Any] | None = None,
+) -> Constraints:
+    """Collect the constraints, all but the bye. If no pair is possible, the error says which rule to relax."""
+    present = _present(connection, state, available)
+    fixed_pairs = _fixed(connection, state, present, fixed)
+    taken = {item for pair in fixed_pairs for item in pair}
+    rest = [item for item in present if item not in taken]
+    one_pair = state.league.settings["selection"] == "pair"
+    if one_pair and fixed_pairs:
+        rest = []
+    excluded = _among(state.exclusions, rest, len(state.items))
+    met = _among(_recent_pairs(connection, state), rest, len(state.items))
+    keys = np.unique(np.concatenate([excluded, met]))
+    if not fixed_pairs:
+        _refuse_if_infeasible(state, rest, excluded, met, keys)
+    order = None
+    if state.league.sides is None and not one_pair and len(rest) % 2:
+        rows = [state.items[item - 1] for item in rest]
+        rows.sort(key=lambda row: (row.bye_level, row.last_bye, -row.id))
+        order = np.array([row.id for row in rows], dtype=np.int64)
+    return Constraints(
+        available=None if available is None else present,
+        fixed=fixed_pairs,
+        present=np.array(rest, dtype=np.int64),
+        forbidden=np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1),
+        bye=None,
+        is_excluded=np.isin(keys, excluded),
+        bye_order=order,
+    )
+
+
+def _present(connection: Connection, state: LeagueState, available: Iterable[Name] | None) -> list[int]:
+    """The ids of the available items, in rising order."""
+    if available is None:
+        return [int(item) for item in np.flatnonzero(state.active) + 1]
+    names = as_list("available", available)
+    index = NameIndex(connection, state.league, names)
+    present = sorted({index.resolve(name) for name in names})
+    for item in present:
+        if not state.active[item - 1]:
+            raise LeagueError("bad-value", f"{state.name(item)!r} has left the league. Let it rejoin first.")
+    return present
+
+
+def _fixed(
+    connection: Connection, state: LeagueState, available: list[int], requested: Iterable[Any] | None
+) -> list[tuple[int, int]]:
+    """The fixed pairs: those requested, then pins in order, if both items are available and free."""
+    one_pair, present, taken = state.league.settings["selection"] == "pair", set(available), set[int]()
+    listed = [] if requested is None else as_list("fixed", requested)
+    index = pair_index(connection, state.league, listed)
+    excluded = set(map(tuple, state.exclusions.tolist())) if listed else set()
+    pairs: list[tuple[int, int]] = []
+    for pair in listed:
+        ids = index.resolve_pair(pair)
+        if ids in excluded:
+            raise LeagueError("contradiction", f"{index.pair_text(ids)} are excluded. Remove the exclusion first.")
+        if not set(ids) <= present:
+            raise LeagueError("infeasible", f"{index.pair_text(ids)} are a fixed pair but not both available.")
+        if set(ids) & taken:
+            raise LeagueError("infeasible", f"one of {index.pair_text(ids)} is in another fixed pair.")
+        taken |= set(ids)
+        pairs.append(ids)
+    if len(pairs) > 1 and one_pair:
+        raise LeagueError("infeasible", f"this league proposes one pair at a time; got {len(pairs)} fixed ones.")
+    for pin in state.pins:
+        if set(pin) <= present and not set(pin) & taken:
+            taken |= set(pin)
+            pairs.append(pin)
+    return pairs[:1] if one_pair else pairs
+
+
+def _recent_pairs(connection: Connection, state: LeagueState) -> Counts:
+    """Pairs that met, or are to meet, within the last `no_rematch` proposals."""
+    window = state.league.settings["no_rematch"]
+    if not window:
+        return np.zeros((0, 2), dtype=np.int64)
+    where = [_pair.c.league_id == state.league.id, _pair.c.number > state.league.n_proposals - window]
+    where.append(or_(_pair.c.outcome_version.is_(None), _pair.c.outcome.is_not(None)))  # a void pair never met
+    rows = connection.execute(select(_pair.c.a, _pair.c.b).where(*where).distinct()).all()
+    return np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 2)
+
+
+def _among(pairs: Counts, items: list[int], n_items: int) -> Counts:
+    """Those of these pairs whose items are both among `items`, as sorted keys."""
+    present = np.zeros(n_items + 1, dtype=np.bool_)
+    present[items] = True
+    a, b = pairs[:, 0], pairs[:, 1]
+    return np.sort((a << 32 | b)[present[a] & present[b]])
+
+
+def _refuse_if_infeasible(state: LeagueState, rest: list[int], excluded: Counts, met: Counts, keys: Counts) -> None:
+    n, window, sides = len(rest), state.league.settings["no_rematch"], state.league.sides
+    columns = int(state.sides[np.array(rest, dtype=np.int64) - 1].sum())
+    n_pairs = n * (n - 1) // 2 if sides is None else (n - columns) * columns
+    if n_pairs > len(keys):
+        return
+    if not n_pairs and sides is None:
+        count = "nobody is" if not n else "only one player is"
+        raise LeagueError("infeasible", f"{count} available, and a pair needs two. Ask with more players.")
+    if not n_pairs:
+        missing = sides[0 if n and columns == n else 1 if n else 0]
+        raise LeagueError("infeasible", f"none of {missing} is available, and a pair needs one of each side.")
+    advice = []
+    if len(met):
+        advice.append(f"lower no_rematch (now {window})")
+    if len(excluded):
+        advice.append("remove an exclusion (unexclude)")
+    raise LeagueError(
+        "infeasible", f"all pairs of the {n} available items are excluded or met lately: {' or '.join(advice)}."
+    )
+
+
+def assign_bye(constraints: Constraints) -> Constraints:
+    """Assign the bye; unchanged if nobody sits out or there are too many players to compute it."""
+    if constraints.bye_order is None:
+        return constraints
+    bye = _fair_bye(constraints.bye_order, constraints.forbidden)
+    if bye is None:
+        return replace(constraints, bye_order=None)
+    without = (constraints.forbidden != bye).all(axis=1)
+    return replace(
+        constraints,
+        present=constraints.present[constraints.present != bye],
+        forbidden=constraints.forbidden[without],
+        bye=bye,
+        is_excluded=constraints.is_excluded[without],
+        bye_order=None,
+    )
+
+
+def _fair_bye(order: Counts, forbidden: Counts) -> int | None:
+    """Who sits out: the first in `order` whose absence costs no pair.
+
+    None if there are too many players to tell; then whoever is left over sits out.
+    """
+    first = int(order[0])
+    others = order[1:]
+    among_others = forbidden[(forbidden != first).all(axis=1)]
+    degrees = len(others) - 1 - np.bincount(among_others.ravel(), minlength=int(order.max()) + 1)[others]
+    if _can_pair_all(np.sort(degrees)):
+        return first
+    if len(order) > MAX_EXACT_PLAYERS:
+        return None
+    return _matching_bye(order.tolist(), {(a, b) for a, b in forbidden.tolist()})
+
+
+def _can_pair_all(degrees: Counts) -> bool:
+    """Can all be paired, by their sorted degrees alone? (False: perhaps.)
+
+    An even number n of players has a Hamiltonian cycle, and so a perfect matching, if for all i < n/2 with d_i ≤ i the
+    degree d_(n−i) is at least n − i [Chvatal1972]; two need to be allowed to meet.
+    """
+    d = degrees
+    n = len(d)
+    if n <= 2:
+        return n == 0 or bool(d[0] > 0)
+    i = np.arange(1, (n + 1) // 2)
+    return bool(((d[i - 1] > i) | (d[n - i - 1] >= n - i)).all())
+
+
+def _matching_bye(order: list[int], forbidden: set[tuple[int, int]]) -> int:
+    """The first in this order without whom as many pairs are possible as with them.
+
+    A dummy vertex is connected to everyone: of the largest matchings, take the one in which it meets the first.
+    """
+    import rustworkx as rx  # only players with many rules need it
+
+    graph: Any = rx.PyGraph()
+    graph.add_nodes_from(order)
+    dummy = graph.add_node(0)
+    n = len(order)
+    graph.add_edges_from([(dummy, place, n - place) for place in range(n)])
+    graph.add_edges_from(
+        [
+            (i, j, 0)
+            for i in range(n)
+            for j in range(i + 1, n)
+            if (min(order[i], order[j]), max(order[i], order[j])) not in forbidden
+        ]
+    )
+    for i, j in rx.max_weight_matching(graph, max_cardinality=True, weight_fn=int):
+        if dummy in (i, j):
+            return order[i if j == dummy else j]
+    raise AssertionError("a vertex connected to all others is matched")

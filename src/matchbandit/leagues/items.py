@@ -1,0 +1,287 @@
+"""Who is in a league: names, joining and leaving, and who has sat out how often."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+
+from matchbandit.leagues import library, schema
+from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.names import collapse_spaces, item_label, label_number, normalize_name
+from matchbandit.leagues.transaction import LeagueRow, Transaction
+
+Name = str | int
+"""An item, by name or id."""
+MAX_PER_CALL = 10_000
+"""Most items, pairs or outcomes in one call."""
+_FEW = 200
+"""Up to this many names are looked up one by one; for more, all items are read."""
+_item = schema.item
+_ALL = select(_item.c.id, _item.c.side, _item.c.name, _item.c.active).where(_item.c.league_id == bindparam("of_league"))
+_SOME = _ALL.where(
+    or_(_item.c.name.in_(bindparam("names", expanding=True)), _item.c.id.in_(bindparam("ids", expanding=True)))
+)
+_LEVELS = select(_item.c.id, _item.c.bye_level).where(_item.c.league_id == bindparam("of_league"), _item.c.active)
+_COUNT_BYE = (
+    update(_item)
+    .where(_item.c.league_id == bindparam("of_league"), _item.c.id == bindparam("which"))
+    .values(byes=_item.c.byes + 1, bye_level=_item.c.bye_level + 1)
+    .values(last_bye=bindparam("now"), version=bindparam("in_version"))
+)
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+class NameIndex:
+    """Finds items by name, id or `#id`, and pairs of them."""
+
+    def __init__(self, connection: Connection, league: LeagueRow, wanted: Iterable[object]) -> None:
+        """For the names that are going to be looked up."""
+        self._connection, self._league = connection, league
+        listed, parameters = list(wanted), {"of_league": league.id}
+        if len(listed) <= _FEW:
+            names = {text for name in listed for text in _spellings(name)}
+            ids = [number for text in names if (number := label_number(text)) is not None]
+            rows = connection.execute(_SOME, parameters | {"names": sorted(names), "ids": ids}).all()
+        else:
+            rows = connection.execute(_ALL, parameters).all()
+        self._by_id = {row.id: row for row in rows}
+        self._by_name = {(row.side, row.name): row for row in rows if row.name is not None}
+
+    def find(self, name: str, side: int) -> Any | None:
+        """The item of this normalised name, or None."""
+        return self._by_name.get((side, name))
+
+    def resolve(self, name: object, side: int | None = None) -> int:
+        """The id of an item, on a side if one is given; an error with "did you mean" if there is none."""
+        sides = (0, 1) if side is None else (side,)
+        for text in _spellings(name):
+            found = [row for each in sides if (row := self._by_name.get((each, text))) is not None]
+            if len(found) == 2:
+                first, second = self._league.sides or ("", "")
+                raise LeagueError(
+                    "unknown-item",
+                    f"{text!r} is the name of two items, one of {first} and one of {second}. Say which side.",
+                )
+            row = found[0] if found else self._by_id.get(label_number(text))
+            if row is not None and row.side in sides:
+                return int(row.id)
+        raise self._unknown(name, sides)
+
+    def resolve_pair(self, pair: object) -> tuple[int, int]:
+        """The ids of a pair: of players in either order, the lower id first; else one of each side."""
+        names = getattr(pair, "names", pair)  # a `Pair` of a proposal, or two names
+        if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != 2:
+            raise LeagueError("bad-value", f"a pair is two names, such as ('ann', 'bob'); got {pair!r}.")
+        if self._league.sides is not None:
+            return self.resolve(names[0], 0), self.resolve(names[1], 1)
+        a, b = self.resolve(names[0]), self.resolve(names[1])
+        if a == b:
+            raise LeagueError("bad-value", f"a pair is two players; got {names[0]!r} twice.")
+        return min(a, b), max(a, b)
+
+    def name(self, item: int) -> str:
+        """The name of an item that was looked up."""
+        row = self._by_id.get(item)
+        return item_label(item) if row is None or row.name is None else str(row.name)
+
+    def pair_text(self, pair: tuple[int, int]) -> str:
+        """A pair, for an error message."""
+        return f"{self.name(pair[0])!r} and {self.name(pair[1])!r}"
+
+    def _unknown(self, name: object, sides: Sequence[int]) -> LeagueError:
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            return LeagueError("unknown-item", f"items are given by name or id; got {name!r}.")
+        where = [_item.c.league_id == self._league.id, _item.c.side.in_(sides)]
+        where.append(_item.c.name.startswith(str(name)[:1], autoescape=True))
+        names = list(self._connection.execute(select(_item.c.name).where(*where).limit(_FEW)).scalars())
+        near = get_close_matches(str(name)[:200], names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        of = "" if self._league.sides is None else " among " + " or ".join(self._league.sides[side] for side in sides)
+        return LeagueError("unknown-item", f"nobody{of} is named {str(name)[:60]!r}{hint}")
+
+
+def _spellings(name: object) -> Iterator[str]:
+    """How a name may be stored; an id as `#7`."""
+    if isinstance(name, str):
+        yield name
+        yield collapse_spaces(name)
+    elif isinstance(name, int) and not isinstance(name, bool):
+        yield item_label(name)
+
+
+def pair_index(connection: Connection, league: LeagueRow, pairs: Sequence[Any]) -> NameIndex:
+    """A `NameIndex` for the names of these pairs."""
+    names = [getattr(pair, "names", pair) for pair in pairs]
+    return NameIndex(connection, league, [name for pair in names if isinstance(pair, Sequence) for name in pair])
+
+
+def as_list(what: str, values: Iterable[Any]) -> list[Any]:
+    """The values as a list, of a length that one call may have."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise LeagueError("bad-value", f"{what} must be a list; got {values!r}.")
+    result = list(values)
+    if len(result) > MAX_PER_CALL:
+        raise LeagueError("bad-value", f"one call takes at most {MAX_PER_CALL} {what}; got {len(result)}. Split them.")
+    return result
+
+
+def side_index(league: LeagueRow, side: str | None) -> int:
+    """The index of a side, 0 or 1; always 0 for players."""
+    if league.sides is None:
+        if side is None:
+            return 0
+        raise LeagueError("bad-value", f"this league has players, not sides; got side {side!r}. Omit it.")
+    if side in league.sides:
+        return league.sides.index(side)
+    raise LeagueError("bad-value", f"say which side: {' or '.join(map(repr, league.sides))}; got {side!r}.")
+
+
+# Changes -------------------------------------------------------------------------------------------------------------
+
+
+def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list[int]:
+    """Add items; those that left come back with their results. Returns their ids, in the order given."""
+    league, where = tx.league, side_index(tx.league, side)
+    normal = [normalize_name(name) for name in as_list("names", names)]
+    index = NameIndex(tx.connection, league, normal)
+    known = {name: index.find(name, where) for name in normal}
+    taken = [name for name, row in known.items() if row is not None and row.active]
+    if taken or len(known) < len(normal):
+        twice = taken[0] if taken else next(name for name in normal if normal.count(name) > 1)
+        raise LeagueError("name-taken", f"{twice!r} is in the league already. Use another name.")
+    new = [name for name, row in known.items() if row is None]
+    back = [row.id for row in known.values() if row is not None]
+    if not (new or back):
+        return []
+    n_items, sizes = _sizes(tx)
+    sizes[where] += len(new)
+    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
+    if new and not league.any_size and n_pairs > library.max_pairs():
+        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+    ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
+    level = _lowest_bye_level(tx)
+    version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back})
+    first = sizes[where] - len(new)
+    rows = [{"id": item, "position": first + k, "name": name} for k, (name, item) in enumerate(ids.items())]
+    common = {"league_id": league.id, "side": where, "active": True, "byes": 0, "bye_level": level}
+    common |= {"last_bye": league.n_proposals, "version": version}
+    if rows:
+        tx.connection.execute(insert(_item), [common | row for row in rows])
+    _set_active(tx, back, version, active=True, level=level)
+    return [ids[name] if name in ids else known[name].id for name in normal]
+
+
+def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:
+    """Let items leave: they are no longer paired; their results stay."""
+    items, active = _resolve_items(tx, names, side)
+    gone = [item for item in items if item in active]
+    if gone:
+        _set_active(tx, gone, tx.record("leave", {"items": gone}), active=False)
+    return items
+
+
+def rejoin(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:
+    """Let items that left come back, with their results."""
+    items, active = _resolve_items(tx, names, side)
+    back = [item for item in items if item not in active]
+    where = [_item.c.league_id == tx.league.id, _item.c.id.in_(back), _item.c.name.is_(None)]
+    erased = tx.connection.execute(select(_item.c.id).where(*where)).scalars().first()
+    if erased is not None:
+        raise LeagueError("not-supported", f"{item_label(erased)} was erased and cannot rejoin. Join it as a new item.")
+    if back:
+        level = _lowest_bye_level(tx)
+        _set_active(tx, back, tx.record("rejoin", {"items": back}), active=True, level=level)
+    return items
+
+
+def rename(tx: Transaction, old: Name, new: str, side: str | None = None) -> list[int]:
+    """Rename an item."""
+    name = normalize_name(new)
+    index = NameIndex(tx.connection, tx.league, [old, name])
+    item = index.resolve(old, None if side is None else side_index(tx.league, side))
+    row = tx.connection.execute(
+        select(_item.c.side, _item.c.name).where(_item.c.league_id == tx.league.id, _item.c.id == item)
+    ).one()
+    if row.name is None:
+        raise LeagueError("not-supported", f"{item_label(item)} was erased and cannot be renamed.")
+    other = index.find(name, row.side)
+    if other is not None and other.id != item:
+        raise LeagueError("name-taken", f"{name!r} is the name of another item. Use another name.")
+    if row.name != name:
+        _update_items(tx, [item], name=name, version=tx.record("rename", {"items": [item]}, decides=False))
+    return [item]
+
+
+def erase_name(tx: Transaction, name: Name, side: str | None = None) -> list[int]:
+    """Erase a name for good; the item leaves, and its results stay under its id."""
+    (item,), _ = _resolve_items(tx, [name], side)
+    where = [schema.rule.c.league_id == tx.league.id, or_(schema.rule.c.a == item, schema.rule.c.b == item)]
+    tx.connection.execute(delete(schema.rule).where(*where, schema.rule.c.kind == "pin"))
+    version = tx.record("erase", {"items": [item]}, rules=True)
+    _update_items(tx, [item], name=None, active=False, version=version)
+    return [item]
+
+
+def count_byes(tx: Transaction, available: list[int] | None, byes: list[int], number: int, version: int) -> None:
+    """Count who sits out proposal `number`; who is absent is raised to the level of those present.
+
+    The level decides whose turn it is. Without raising it, an item that joins, returns or was absent would sit out
+    again and again to catch up with the others.
+    """
+    if available is not None:
+        levels = tx.execute(_LEVELS).all()
+        present = set(available)
+        level = min((row.bye_level for row in levels if row.id in present), default=0)
+        absent = [row.id for row in levels if row.id not in present]
+        _raise_level(tx, absent, level, last_bye=number, version=version)
+    if byes:
+        rows = [{"of_league": tx.league.id, "which": item, "now": number, "in_version": version} for item in byes]
+        tx.connection.execute(_COUNT_BYE, rows)
+
+
+def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> tuple[list[int], set[int]]:
+    """The ids of these items without duplicates, and those of them that are active."""
+    listed = as_list("names", names)
+    index, where = NameIndex(tx.connection, tx.league, listed), None if side is None else side_index(tx.league, side)
+    items = list(dict.fromkeys(index.resolve(name, where) for name in listed))
+    active = select(_item.c.id).where(_item.c.league_id == tx.league.id, _item.c.active)
+    return items, set(tx.connection.execute(active).scalars()) & set(items)
+
+
+def _sizes(tx: Transaction) -> tuple[int, list[int]]:
+    """How many items ever joined, and how many on each side."""
+    query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
+    sizes = dict(tx.connection.execute(query).tuples().all())
+    return sum(sizes.values()), [sizes.get(0, 0), sizes.get(1, 0)]
+
+
+def _lowest_bye_level(tx: Transaction) -> int:
+    """The level at which a newcomer starts: the lowest of an active item."""
+    if not tx.league.n_proposals:
+        return 0
+    where = [_item.c.league_id == tx.league.id, _item.c.active]
+    return tx.connection.execute(select(func.min(_item.c.bye_level)).where(*where)).scalar_one() or 0
+
+
+def _set_active(tx: Transaction, items: list[int], version: int, *, active: bool, level: int = 0) -> None:
+    if items:
+        _update_items(tx, items, active=active, version=version)
+        _raise_level(tx, items, level)
+
+
+def _raise_level(tx: Transaction, items: list[int], level: int, **values: Any) -> None:
+    raised = (
+        func.max(_item.c.bye_level, level)
+        if tx.connection.dialect.name == "sqlite"
+        else func.greatest(_item.c.bye_level, level)
+    )
+    _update_items(tx, items, bye_level=raised, **values)
+
+
+def _update_items(tx: Transaction, items: list[int], **values: Any) -> None:
+    if items:
+        where = [_item.c.league_id == tx.league.id, _item.c.id == bindparam("which")]
+        tx.connection.execute(update(_item).where(*where).values(values), [{"which": item} for item in items])

@@ -1,0 +1,338 @@
+"""A league: ask for pairs, record outcomes, manage items and rules, explain.
+
+A reward is what a pair achieved *together*, not who won.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from matchbandit.leagues import deciding, items, library, outcomes, reading, rules, totals, transfer, workers, writing
+from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
+from matchbandit.leagues.items import Name
+from matchbandit.leagues.model import StrengthModel
+from matchbandit.leagues.records import (
+    Change,
+    Explanation,
+    FitTest,
+    Item,
+    LeagueInfo,
+    Page,
+    PairResult,
+    Proposal,
+    ProposalSummary,
+    Receipt,
+    Standing,
+)
+from matchbandit.leagues.settings import LeagueSettings
+from matchbandit.leagues.state import CachedLeague, LeagueState
+from matchbandit.leagues.transaction import LeagueRow, Request, Transaction
+
+if TYPE_CHECKING:
+    from matchbandit.leagues.store import Store
+
+MAX_TRIES = 3
+"""Decisions that may become out of date before one is made with the league locked."""
+
+
+class League:
+    """A league of a store, from `Store.create` or `Store.open`; thread-safe.
+
+    Items are given by name or id. Each writing method takes an idempotency `key`: a repeated request with the same
+    key is executed once and gets the same answer. `by` names the interface in the history.
+    """
+
+    def __init__(self, store: "Store", slug: str) -> None:
+        """Use `Store.create` or `Store.open` instead."""
+        self.store, self.slug = store, slug
+
+    def __repr__(self) -> str:
+        """Name and store."""
+        return f"League({self.slug!r}, {self.store.database.display_url})"
+
+    # Pairs and outcomes ----------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        *,
+        available: Iterable[Name] | None = None,
+        fixed: Iterable[Any] | None = None,
+        key: str | None = None,
+        by: str = "python",
+    ) -> Proposal:
+        """Propose pairs of the available items (default: all active), under a new number.
+
+        Proposals stay open until their outcomes are recorded, and there may be several. `fixed` pairs are included
+        unchanged. With an odd number of players, whoever has sat out least sits out.
+        """
+        names = None if available is None else items.as_list("available", available)
+        pairs = None if fixed is None else items.as_list("fixed", fixed)
+        request = Request(key, "ask", [names, pairs and [list(getattr(pair, "names", pair)) for pair in pairs]])
+
+        def prepare(connection: Connection, cached: CachedLeague, league: LeagueRow) -> deciding.Inputs:
+            return deciding.prepare(connection, cached.read(connection, league), available=names, fixed=pairs)
+
+        # Decide without a transaction, and again if a proposal or a change of the rules came first.
+        for _ in range(MAX_TRIES):
+            with self.store.reading(self.slug) as (connection, cached, league):
+                number = self.store.stored_answer(connection, league, request)
+                if number is not None:
+                    return self.proposal(number)
+                inputs = prepare(connection, cached, league)
+            with cached.deciding:
+                slow = workers.is_slow(inputs)
+                draft = workers.decide_elsewhere(inputs) if slow else deciding.decide(inputs, cached)
+            proposal = self._propose(inputs, draft, request, by)
+            if proposal is not None:
+                return proposal
+
+        def decide_and_write(tx: Transaction) -> int:
+            cached = self.store.cached(tx.league.id)
+            inputs = prepare(tx.connection, cached, tx.league)
+            with cached.deciding:
+                return writing.write_proposal(tx, inputs, deciding.decide(inputs, cached)).number
+
+        return self.proposal(self.store.write(self.slug, request, decide_and_write, by=by))
+
+    def _propose(self, inputs: deciding.Inputs, draft: deciding.Draft, request: Request, by: str) -> Proposal | None:
+        """Write a proposal; None if it is out of date."""
+        written: list[Proposal] = []
+
+        def write(tx: Transaction) -> int | None:
+            if tx.league.decision_version > draft.based_on:
+                return None
+            written.append(writing.write_proposal(tx, inputs, draft))
+            return draft.number
+
+        number = self.store.write(self.slug, request, write, by=by)
+        return written[0] if written else None if number is None else self.proposal(number)
+
+    def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
+        """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
+
+        Outcomes are a mapping from pairs, or (name, name, reward). Repeated ones are ignored. Contradictions are
+        refused: use `correct`.
+        """
+        return self.tell_many({number: outcomes_}, key=key, by=by)[0]
+
+    def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
+        """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
+        rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
+        request = Request(key, "tell", [[number, _plain(part)] for number, part in rows.items()])
+        return self._report(request, outcomes.tell, rows, by)
+
+    def _report(
+        self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
+    ) -> list[Receipt]:
+        """Look the names up in a read transaction, then write."""
+        with self.store.reading(self.slug) as (connection, _, league):
+            answer = self.store.stored_answer(connection, league, request)
+            if answer is None:  # else names may have changed since
+                reports = [outcomes.resolve(connection, league, number, part) for number, part in rows.items()]
+        if answer is None:
+            answer = self.store.write(
+                self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
+            )
+        return [Receipt(**receipt) for receipt in answer]
+
+    def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
+        """Replace recorded outcomes, even of closed proposals; the history keeps both."""
+        rows = outcomes.rows_of(outcomes_)
+        request = Request(key, "correct", [number, _plain(rows)])
+        return self._report(request, outcomes.correct, {number: rows}, by)[0]
+
+    def void(
+        self, number: int, pairs: Iterable[Any] | None = None, *, key: str | None = None, by: str = "python"
+    ) -> Receipt:
+        """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
+        listed = None if pairs is None else list(pairs)
+        request = Request(key, "void", [number, listed and _plain([(pair, "") for pair in listed])])
+        answer = self.store.write(self.slug, request, lambda tx: asdict(outcomes.void(tx, number, listed)), by=by)
+        return Receipt(**answer)
+
+    # Items and rules -------------------------------------------------------------------------------------------------
+
+    def join(self, *names: str, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
+        """Add items, or let those that left come back. A league of two sides needs `side`."""
+        return self._items("join", items.join, key, by, list(names), side)
+
+    def leave(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
+        """Let items leave: they are no longer paired; their results stay, and they may rejoin."""
+        return self._items("leave", items.leave, key, by, list(names), side)
+
+    def rejoin(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
+        """Let items that left rejoin, with their results."""
+        return self._items("rejoin", items.rejoin, key, by, list(names), side)
+
+    def rename(
+        self, old: Name, new: str, *, side: str | None = None, key: str | None = None, by: str = "python"
+    ) -> Item:
+        """Rename an item."""
+        return self._items("rename", items.rename, key, by, old, new, side)[0]
+
+    def erase_name(self, name: Name, *, side: str | None = None, key: str | None = None, by: str = "python") -> Item:
+        """Erase a name permanently. The item leaves; its results stay under its id."""
+        item = self._items("erase name", items.erase_name, key, by, name, side)[0]
+        self.store.database.wipe()
+        return item
+
+    def _items(
+        self, action: str, command: Callable[..., list[int]], key: str | None, by: str, *args: Any
+    ) -> list[Item]:
+        ids = self.store.write(self.slug, Request(key, action, args), lambda tx: command(tx, *args), by=by)
+        with self._state() as (_, state):
+            return [reading.item_record(state, item) for item in ids]
+
+    def exclude(self, pairs: Iterable[Any], *, key: str | None = None, by: str = "python") -> int:
+        """Never propose these pairs; returns how many are new."""
+        return self._rules("exclude", rules.add, "exclude", pairs, key, by)
+
+    def unexclude(self, pairs: Iterable[Any], *, key: str | None = None, by: str = "python") -> int:
+        """Remove exclusions; returns how many there were."""
+        return self._rules("unexclude", rules.remove, "exclude", pairs, key, by)
+
+    def pin(self, pairs: Iterable[Any], *, key: str | None = None, by: str = "python") -> int:
+        """Fix each pair in the next proposal for which both items are available; returns how many are new."""
+        return self._rules("pin", rules.add, "pin", pairs, key, by)
+
+    def unpin(self, pairs: Iterable[Any], *, key: str | None = None, by: str = "python") -> int:
+        """Remove pins; returns how many there were."""
+        return self._rules("unpin", rules.remove, "pin", pairs, key, by)
+
+    def _rules(
+        self, action: str, command: Any, kind: rules.Kind, pairs: Iterable[Any], key: str | None, by: str
+    ) -> int:
+        listed = list(pairs)
+        request = Request(key, action, _plain([(pair, "") for pair in listed]))
+        return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
+
+    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> LeagueInfo:
+        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
+        self.store.write(self.slug, Request(key, "configure", changes), lambda tx: _configure(tx, changes), by=by)
+        return self.info()
+
+    def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:
+        """Take in earlier results before the first proposal: a file, a table, or rows (name, name, count, total)."""
+        results = library.read_past_results(past)
+        rows = [(first, second, int(count), float(total)) for first, second, count, total in results.rows()]
+        request = Request(key, "import results", rows)
+        return int(self.store.write(self.slug, request, lambda tx: transfer.import_results(tx, rows), by=by))
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _state(self) -> Iterator[tuple[Connection, LeagueState]]:
+        with self.store.reading(self.slug) as (connection, cached, league):
+            yield connection, cached.read(connection, league)
+
+    @contextmanager
+    def _model(self) -> Iterator[StrengthModel]:
+        """The model of the newest state; fitting it may be slow, so no transaction is open meanwhile."""
+        with self.store.reading(self.slug) as (connection, cached, league):
+            state = cached.read(connection, league)
+        with cached.fitting:
+            if cached.model is None or cached.model.state is not state:
+                cached.model = StrengthModel(state)
+            yield cached.model
+
+    def info(self) -> LeagueInfo:
+        """Settings and counts of the league."""
+        with self.store.reading(self.slug) as (connection, _, league):
+            return reading.league_info(connection, [league])[0]
+
+    def items(self, *, after: int = 0, limit: int = 1000, search: str = "", active: bool | None = None) -> Page[Item]:
+        """Items in the order of their ids."""
+        with self._state() as (_, state):
+            return reading.items(state, after=after, limit=limit, search=search, active=active)
+
+    def proposal(self, number: int) -> Proposal:
+        """A proposal with its outcomes so far."""
+        with self._state() as (connection, state):
+            return reading.proposal(connection, state, number)
+
+    def proposals(self, *, after: int = 0, limit: int = 100, open_only: bool = False) -> Page[Proposal]:
+        """Proposals in the order of their numbers; a page ends early where their pairs are many."""
+        with self._state() as (connection, state):
+            return reading.proposals(connection, state, after=after, limit=limit, open_only=open_only)
+
+    def summaries(self, *, after: int = 0, limit: int = 1000) -> Page[ProposalSummary]:
+        """Expected and achieved rewards of each proposal."""
+        with self._state() as (connection, state):
+            return reading.summaries(connection, state, after=after, limit=limit)
+
+    def results(self, *, after: tuple[int, int] = (0, 0), limit: int = 1000) -> Page[PairResult]:
+        """The results of each pair that has any, in the order of ids."""
+        with self._state() as (_, state):
+            return reading.results(state, after=after, limit=limit)
+
+    def history(self, *, after: int = 0, limit: int = 100) -> Page[Change]:
+        """Who changed what, and when."""
+        with self._state() as (connection, state):
+            return reading.history(connection, state, after=after, limit=limit)
+
+    def ranking(self) -> list[Standing]:
+        """Active items per side, strongest first, with 90 % intervals from the product model."""
+        with self._model() as model:
+            return model.ranking
+
+    def fit(self) -> FitTest:
+        """Test whether the results fit a product of strengths."""
+        with self._model() as model:
+            return model.fit
+
+    def why(self, what: Any = None, *, item: Name | None = None) -> Explanation:
+        """Explain an item (by name), a pair, a proposal (by number) or, without arguments, the league."""
+        if isinstance(what, int):
+            return explain_proposal(self.proposal(what))
+        name = what if isinstance(what, str) else item
+        if name is not None:
+            with self._state() as (connection, state):
+                item_id = items.NameIndex(connection, state.league, [name]).resolve(name)
+            with self._model() as model:
+                return explain_item(model, item_id)
+        if what is not None:
+            with self._state() as (connection, state):
+                pair = items.pair_index(connection, state.league, [what]).resolve_pair(what)
+                last = reading.last_proposal_of(connection, state, pair)
+            with self._model() as model:
+                return explain_pair(model, pair, last)
+        with self._model() as model:
+            return explain_league(model)
+
+    def export(self, path: str | Path, *, names: bool = True) -> Path:
+        """Write the whole league to one file, JSON Lines, which `Store.import_league` reads."""
+        with self.store.reading(self.slug) as (connection, _, league):
+            return transfer.export(connection, league, Path(path), names=names)
+
+    def check(self) -> list[str]:
+        """Compute all totals again from the outcomes, and compare; returns what differs."""
+        with self.store.reading(self.slug) as (connection, _, league):
+            return transfer.check(connection, league)
+
+
+def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
+    league = tx.league
+    old = league.options
+    settings = old.replace(changes).validate(league.kind, league.distribution).to_config()
+    different = {name: value for name, value in settings.items() if value != league.settings[name]}
+    if not different:
+        return
+    version = tx.record("configure", different)
+    tx.update(settings=settings)
+    if different.keys() & {"policy", "options"}:
+        totals.recompute(tx, version)
+
+
+def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a new league."""
+    settings = LeagueSettings().replace(changes).validate(league_kind, rewards).to_config()
+    return settings
+
+
+def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:
+    """Rows (pair, reward) as plain data, for the hash of a request."""
+    return [[list(getattr(pair, "names", pair)), getattr(reward, "value", reward)] for pair, reward in rows]

@@ -1,0 +1,296 @@
+"""What leagues use of the library: policies that decide from counts, rewards, the model of strengths, logs of results.
+
+The rest of this package reaches the library through these functions only. They import what they need when they are
+called, so that a command which only records outcomes loads neither numba nor scipy.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.leagues.errors import LeagueError
+
+if TYPE_CHECKING:
+    from matchbandit.graphs import Edges, Graph, Pairs
+    from matchbandit.past_results import PastResults
+    from matchbandit.policies.capabilities import Capabilities
+    from matchbandit.policies.counts_policy import CountsPolicy
+    from matchbandit.policies.decision import Decision
+    from matchbandit.product_model import ProductFit
+    from matchbandit.rewards import Counts, Floats, RewardDistribution
+    from matchbandit.strengths import Posterior
+
+MIN_HALF_LIFE = 0.001
+"""Proposals; with less, only the last one counts anyway, and weights leave the range of floats."""
+_OTHER_POLICIES = "rank1-thompson can; `matchbandit policies` lists them all."
+
+
+# Rewards and random streams -------------------------------------------------------------------------------------------
+
+
+def parse_rewards(rewards: "str | RewardDistribution") -> "RewardDistribution":
+    """The distribution of rewards, which may be given in words, such as "bernoulli" or "gaussian:0.3"."""
+    from matchbandit.rewards import RewardDistribution, parse_rewards
+
+    try:
+        return rewards if isinstance(rewards, RewardDistribution) else parse_rewards(rewards)
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None
+
+
+def random_stream(*names: int | str) -> np.random.Generator:
+    """The random stream of these names."""
+    from matchbandit.seeding import stream
+
+    return stream(*names)  # type: ignore[arg-type]
+
+
+# Policies -------------------------------------------------------------------------------------------------------------
+
+
+def capabilities(policy: str) -> "Capabilities":
+    """What a policy can do."""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    return CATALOGUE[policy].capabilities
+
+
+def policy_names() -> list[str]:
+    """The policies that a league can use."""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    return [name for name, kind in CATALOGUE.items() if kind.decides_from_counts]
+
+
+def check_policy(
+    kind: str, rewards: "RewardDistribution", name: object, options: object, selection: object
+) -> dict[str, Any]:
+    """Policy, options and selection as they are stored; built once on a few items, to see whether they fit."""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise LeagueError(
+            "bad-value", f"{unknown('policy', name, CATALOGUE)} A league uses the policies of the catalogue."
+        )
+    if not CATALOGUE[name].decides_from_counts:
+        raise LeagueError(
+            "not-supported",
+            f"{name} plays whole rounds, and in a league outcomes may be late or missing. {_OTHER_POLICIES}",
+        )
+    if options is not None and not isinstance(options, Mapping):
+        raise LeagueError("bad-value", f"options must be a mapping, such as {{'half_life': 100}}; got {options!r}.")
+    values = {
+        str(key): value.item() if isinstance(value, np.generic) else value
+        for key, value in (options or {}).items()
+        if value is not None
+    }
+    if "selection" in values:
+        selection = values.pop("selection") if selection is None else selection
+    can = CATALOGUE[name].capabilities
+    if selection is None:
+        selection = "matching" if "matching" in can.selections else can.selections[0]
+    if selection not in can.selections:
+        raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, can.selections)))
+    if can.fixed_budget:
+        raise LeagueError(
+            "not-supported", f"{name} needs a fixed budget of rounds, and a league has none. Use another policy."
+        )
+    settings = {"policy": name, "options": values, "selection": selection}
+    graph = new_graph(4, None) if kind == "players" else new_graph(2, 2)
+    try:
+        horizon = values.get("horizon", 1) if can.horizon else None
+        _specification(settings).build(graph, rewards=rewards, horizon=horizon)
+    except MatchbanditError as error:
+        raise LeagueError("not-supported", str(error)) from None
+    if can.horizon and "horizon" not in values and CATALOGUE[name].goal_with(values) == "regret":
+        raise LeagueError(
+            "not-supported",
+            f"{name} needs to know how many proposals are to come. Give them as an option: {{'horizon': 1000}}.",
+        )
+    if values.get("half_life", 1.0) < MIN_HALF_LIFE:
+        raise LeagueError(
+            "not-supported", f"half_life must be at least {MIN_HALF_LIFE:g} proposals; got {values['half_life']!r}."
+        )
+    for option, value in values.items():
+        if not isinstance(value, str | bool | int | float):
+            raise LeagueError("bad-value", f"the option {option} must be a number or a text; got {value!r}.")
+    return settings
+
+
+def build_policy(settings: Mapping[str, Any], graph: "Graph", rewards: "RewardDistribution") -> "CountsPolicy":
+    """The policy of a league, without results."""
+    from matchbandit.policies.catalogue import counts_policy
+
+    return counts_policy(_specification(settings), graph, rewards)
+
+
+def _specification(settings: Mapping[str, Any]) -> Any:
+    """The policy in stored settings; the horizon that some need is among its options there."""
+    from matchbandit.policies.catalogue import policy
+
+    can, options = capabilities(settings["policy"]), dict(settings["options"])
+    if can.horizon:
+        options.pop("horizon", None)
+    if len(can.selections) > 1:
+        options["selection"] = settings["selection"]
+    return policy(settings["policy"], **options)
+
+
+def decide(
+    policy: "CountsPolicy",
+    rng: np.random.Generator,
+    *,
+    present: "NDArray[np.bool_] | None" = None,
+    forbidden: "Edges | None" = None,
+    waiting: "Pairs",
+) -> "Decision":
+    """The pairs that a policy would play now, of the items present, without the forbidden edges.
+
+    `waiting` are pairs whose outcome is missing, each as often as it is.
+    """
+    from matchbandit.allowed import Allowed
+
+    if present is None and forbidden is None:
+        return policy.decision(rng, waiting=waiting)
+    return policy.decision(rng, allowed=Allowed(policy.graph, present=present, forbidden=forbidden), waiting=waiting)
+
+
+def best_pairs(
+    graph: "Graph", strengths: "Floats", selection: Any, *, present: "NDArray[np.bool_]", forbidden: "Edges"
+) -> "Pairs":
+    """The best pair or matching under the rules, were these the strengths."""
+    from matchbandit.allowed import Allowed
+    from matchbandit.policies.decision import by_products
+
+    return by_products(Allowed(graph, present=present, forbidden=forbidden), strengths, selection).pairs
+
+
+class RewardEncoder:
+    """How a policy counts results: cts-beta flips a coin for rewards in (0, 1), rank1-thompson clips outliers."""
+
+    def __init__(self, policy: str, rewards: "RewardDistribution", seed: int, name: str) -> None:
+        """For a policy in the league with this seed and name of its random streams."""
+        self._rewards, self._seed, self._name = rewards, seed, name
+        self._rounds_totals = policy == "cts-beta"
+        self._flips = rewards.low >= 0.0
+        """Coins are flipped for rewards in [0, 1] only; others need no stream of their own."""
+        self._policy: CountsPolicy | None = None
+        if not (self._flips and policy == "rank1-thompson"):
+            self._policy = self._encoding_policy(policy)
+
+    def _encoding_policy(self, name: str) -> "CountsPolicy | None":
+        """The policy, if it encodes rewards at all."""
+        from matchbandit.policies.catalogue import CATALOGUE, counts_policy
+        from matchbandit.policies.counts_policy import CountsPolicy
+
+        kind = CATALOGUE[name]
+        encodes = issubclass(kind, CountsPolicy) and kind.encode_rewards is not CountsPolicy.encode_rewards
+        return counts_policy(name, new_graph(2, None), self._rewards) if encodes else None
+
+    def credit(self, reward: float, number: int, a: int, b: int) -> float:
+        """What one result adds to the sums of the policy; it has a random stream of its own, so it is reproducible."""
+        if self._policy is None or reward in (0.0, 1.0):
+            return reward
+        names = ("booking", self._name, number, a, b) if self._flips else ("booking", self._name)
+        return float(self._policy.encode_rewards([reward], random_stream(self._seed, *names))[0])
+
+    def credit_total(self, count: int, total: float) -> float:
+        """What the total of `count` earlier results adds."""
+        if self._rounds_totals:
+            return float(np.rint(total))
+        if self._policy is None:
+            return total
+        return float(clip_outliers(self._rewards, np.array([count]), np.array([total]))[0])
+
+
+# Graphs and the model of strengths ------------------------------------------------------------------------------------
+
+
+def new_graph(rows: int, columns: int | None) -> "Graph":
+    """The graph of so many players, or of rows and columns."""
+    from matchbandit.graphs import bipartite, monopartite
+
+    return monopartite(rows) if columns is None else bipartite(rows, columns)
+
+
+def max_pairs() -> int:
+    """The most pairs of a graph whose policy keeps a number for each."""
+    from matchbandit.graphs import MAX_PAIRS
+
+    return MAX_PAIRS
+
+
+def clip_outliers(rewards: "RewardDistribution", counts: "Counts", totals: "Floats") -> "Floats":
+    """Totals of rewards without those that the distribution makes practically impossible."""
+    from matchbandit.strengths import clip_outliers
+
+    return np.asarray(clip_outliers(rewards.noise, counts, totals))
+
+
+def fit_strengths(
+    graph: "Graph", rewards: "RewardDistribution", edges: "Edges", plays: "Floats", sums: "Floats"
+) -> "Posterior":
+    """The posterior of the strengths, given the results of each edge; edges are sorted."""
+    from matchbandit.strengths import Posterior
+
+    return Posterior.fit(graph, rewards, edges, plays, sums)
+
+
+def total_interval(posterior: "Posterior", ends: "Pairs", level: float) -> tuple[float, float, float]:
+    """The expected total of these pairs of vertices, and the ends of its interval.
+
+    The logarithm of the total is taken to be normal; its variance follows from that of the log strengths by the delta
+    method.
+    """
+    from statistics import NormalDist
+
+    from matchbandit.strengths import ACCURACY, solve_sparse
+
+    means = posterior.pair_means(ends)
+    total = float(means.sum())
+    if not total > 0.0:
+        return total, total, total
+    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs))
+    if posterior.factor is not None:
+        variance = float(gradient @ posterior.covariance @ gradient)
+    else:
+        variance = float(gradient @ solve_sparse(posterior.model, posterior.system, gradient, ACCURACY, True))
+    reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * max(variance, 0.0) ** 0.5
+    return total, total * float(np.exp(-reach)), min(total * float(np.exp(reach)), float(len(ends)))
+
+
+def fit_products(
+    graph: "Graph", rewards: "RewardDistribution", edges: "Edges", counts: "Counts", totals: "Floats"
+) -> "tuple[ProductFit, float]":
+    """The test whether the means are products of strengths, and the p-value below which that is rejected."""
+    from matchbandit.product_model import WARNING_LEVEL, product_fit
+
+    pairs = graph.pairs_of(edges)
+    fit = product_fit(graph, pairs, counts=counts, sums=totals, rewards=rewards, simulate_null=False)
+    return fit, WARNING_LEVEL
+
+
+# Logs -----------------------------------------------------------------------------------------------------------------
+
+
+def read_past_results(past: Any) -> "PastResults":
+    """Earlier results: a file, a table of some library, or rows (name, name, reward)."""
+    from os import PathLike
+
+    from matchbandit.past_results import PastResults, read_results
+
+    if isinstance(past, PastResults):
+        return past
+    if isinstance(past, str | PathLike) or hasattr(past, "columns"):
+        return read_results(past)
+    return PastResults.from_rows(past)
+
+
+def max_plays() -> int:
+    """The most results of a pair that can be imported at once."""
+    from matchbandit.past_results import MAX_PLAYS
+
+    return MAX_PLAYS

@@ -1,0 +1,71 @@
+"""Rules of a league: exclusions, which hold until they are removed, and pins, which the next proposal uses up."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from sqlalchemy import delete, func, insert, select, tuple_
+
+from matchbandit.leagues import schema
+from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.items import as_list, pair_index
+from matchbandit.leagues.transaction import Transaction
+
+MAX_RULES = 100_000
+"""Most exclusions and pins of a league together."""
+Kind = Literal["exclude", "pin"]
+_OTHER: dict[Kind, tuple[Kind, str]] = {
+    "exclude": ("pin", "are pinned. Remove the pin first (unpin)"),
+    "pin": ("exclude", "are excluded. Remove the exclusion first (unexclude)"),
+}
+_rule = schema.rule
+
+
+def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
+    """Exclude or pin pairs; returns how many are new."""
+    listed = as_list("pairs", pairs)
+    index = pair_index(tx.connection, tx.league, listed)
+    ids = list(dict.fromkeys(index.resolve_pair(pair) for pair in listed))
+    existing = _existing(tx, ids)
+    other, problem = _OTHER[kind]
+    for pair in ids:
+        if existing.get(pair) == other:
+            raise LeagueError("contradiction", f"{index.pair_text(pair)} {problem}.")
+    new = [pair for pair in ids if pair not in existing]
+    if not new:
+        return 0
+    where = _rule.c.league_id == tx.league.id
+    total = tx.connection.execute(select(func.count()).select_from(_rule).where(where)).scalar_one() + len(new)
+    if total > MAX_RULES:
+        raise LeagueError("too-many-rules", f"a league has at most {MAX_RULES} exclusions and pins; got {total}.")
+    version = tx.record(kind, {"pairs": new}, rules=True)
+    rows = [{"league_id": tx.league.id, "a": a, "b": b, "kind": kind, "version": version} for a, b in new]
+    tx.connection.execute(insert(_rule), rows)
+    return len(new)
+
+
+def remove(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
+    """Remove exclusions or pins; returns how many there were."""
+    listed = as_list("pairs", pairs)
+    index = pair_index(tx.connection, tx.league, listed)
+    existing = _existing(tx, [index.resolve_pair(pair) for pair in listed])
+    old = [pair for pair, found in existing.items() if found == kind]
+    if old:
+        use_up(tx, kind, old)
+        tx.record(f"un{kind}", {"pairs": old}, rules=True)
+    return len(old)
+
+
+def use_up(tx: Transaction, kind: Kind, pairs: list[tuple[int, int]]) -> None:
+    """Delete rules of these pairs."""
+    for a, b in pairs:
+        where = [_rule.c.league_id == tx.league.id, _rule.c.a == a, _rule.c.b == b, _rule.c.kind == kind]
+        tx.connection.execute(delete(_rule).where(*where))
+
+
+def _existing(tx: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """The rules of these pairs, by pair."""
+    query = select(_rule.c.a, _rule.c.b, _rule.c.kind).where(_rule.c.league_id == tx.league.id)
+    if len(pairs) <= 200:
+        query = query.where(tuple_(_rule.c.a, _rule.c.b).in_(pairs))
+    wanted = set(pairs)
+    return {(a, b): kind for a, b, kind in tx.connection.execute(query) if (a, b) in wanted}

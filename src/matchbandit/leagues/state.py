@@ -1,0 +1,186 @@
+"""What decisions and rankings need of a league, in memory as arrays: a cache of tables that reads only what is new."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, bindparam, select
+
+from matchbandit.leagues import library, schema
+from matchbandit.leagues.names import item_label
+from matchbandit.leagues.totals import PairTotals
+from matchbandit.leagues.transaction import LeagueRow
+
+if TYPE_CHECKING:
+    from matchbandit.graphs import Graph
+
+Counts = NDArray[np.int64]
+MAX_CACHE_BYTES = 256 * 2**20
+_BYTES_PER_ITEM = 400
+_item, _rule = schema.item, schema.rule
+_ITEM_COLUMNS = (_item.c.id, _item.c.side, _item.c.position, _item.c.name, _item.c.active)
+_ITEM_COLUMNS += (_item.c.byes, _item.c.bye_level, _item.c.last_bye)
+_CHANGED_ITEMS = select(*_ITEM_COLUMNS).where(
+    _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LeagueState:
+    """A league as of one version; immutable. Item k is at index k − 1."""
+
+    league: LeagueRow
+    items: tuple[Any, ...] = ()
+    """Rows of the table of items."""
+    totals: PairTotals = field(default_factory=PairTotals.empty)
+    exclusions: Counts = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    """Pairs of ids, sorted."""
+    pins: tuple[tuple[int, int], ...] = ()
+    """Pairs of ids, the oldest first."""
+
+    @classmethod
+    def read(cls, connection: Connection, league: LeagueRow, old: "LeagueState | None") -> "LeagueState":
+        """The state now: `old`, with the rows that have changed since."""
+        if old is not None and old.league == league:
+            return old
+        since = -1
+        if old is None or old.league.id != league.id or old.league.version > league.version:
+            old = cls(replace(league, rules_version=-1))
+        else:
+            since = old.league.version
+        changed = connection.execute(_CHANGED_ITEMS, {"of_league": league.id, "since": since})
+        rows = {row.id: row for row in changed}
+        items = old.items
+        if rows:
+            last = max(len(items), *rows)
+            items = tuple(rows.get(k) or items[k - 1] for k in range(1, last + 1))
+        state = replace(old, league=league, items=items, totals=old.totals.refreshed(connection, league, since))
+        return state._with_rules(connection) if league.rules_version > old.league.rules_version else state
+
+    def _with_rules(self, connection: Connection) -> "LeagueState":
+        query = select(_rule.c.a, _rule.c.b, _rule.c.kind).where(_rule.c.league_id == self.league.id)
+        rows = connection.execute(query.order_by(_rule.c.version, _rule.c.a, _rule.c.b)).all()
+        excluded = sorted((a, b) for a, b, kind in rows if kind == "exclude")
+        pins = tuple((a, b) for a, b, kind in rows if kind == "pin")
+        return replace(self, exclusions=np.array(excluded, dtype=np.int64).reshape(-1, 2), pins=pins)
+
+    # Items -----------------------------------------------------------------------------------------------------------
+
+    def column(self, name: str, dtype: Any = np.int64) -> NDArray[Any]:
+        """A column of the items as an array."""
+        return np.array([getattr(row, name) for row in self.items], dtype=dtype)
+
+    @cached_property
+    def sides(self) -> Counts:
+        """The side of each item."""
+        return self.column("side")
+
+    @cached_property
+    def positions(self) -> Counts:
+        """The position of each item on its side."""
+        return self.column("position")
+
+    @cached_property
+    def active(self) -> NDArray[np.bool_]:
+        """Which items can be paired."""
+        return self.column("active", np.bool_)
+
+    def name(self, item: int) -> str:
+        """The name of an item, or `#7` once it is erased."""
+        return self.items[item - 1].name or item_label(item)
+
+    def names(self, pair: Sequence[int]) -> tuple[str, str]:
+        """The names of a pair."""
+        return self.name(pair[0]), self.name(pair[1])
+
+    def side(self, item: int) -> str | None:
+        """The name of its side; None for players."""
+        return None if self.league.sides is None else self.league.sides[self.items[item - 1].side]
+
+    # The graph -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def graph(self) -> "Graph":
+        """The graph of all items that ever joined: vertices never change when others join or leave."""
+        on_side = np.bincount(self.sides, minlength=2)
+        if self.league.sides is None:
+            return library.new_graph(max(int(on_side[0]), 2), None)
+        return library.new_graph(max(int(on_side[0]), 1), max(int(on_side[1]), 1))
+
+    @cached_property
+    def vertices(self) -> Counts:
+        """The vertex of each item, those of the first side first."""
+        return self.positions + self.sides * self.graph.n_rows
+
+    @cached_property
+    def _items_by_vertex(self) -> Counts:
+        items = np.zeros(self.graph.n_items, dtype=np.int64)
+        items[self.vertices] = np.arange(1, len(self.items) + 1)
+        return items
+
+    def edges(self, pairs: Counts) -> Counts:
+        """Pairs of ids as edges of the graph."""
+        return self.graph.edges(self.positions[pairs - 1]) if len(pairs) else np.zeros(0, dtype=np.int64)
+
+    def ids(self, pairs: Counts) -> list[tuple[int, int]]:
+        """Pairs of the graph as pairs of ids."""
+        return [(a, b) for a, b in self._items_by_vertex[self.graph.items_of(pairs)].tolist()] if len(pairs) else []
+
+    @cached_property
+    def n_results(self) -> int:
+        """Results of all pairs together, those from before the first proposal included."""
+        return int(self.totals.count.sum())
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimated size in memory."""
+        arrays = sum(array.nbytes for array in self.totals.arrays) + self.exclusions.nbytes
+        return int(arrays) + _BYTES_PER_ITEM * len(self.items)
+
+
+class CachedLeague:
+    """The newest state of a league that this process knows, and what is derived from it."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self.state: LeagueState | None = None
+        self.deciding = Lock()
+        """Held while a proposal is decided: two at once would conflict anyway."""
+        self.policy: Any = None
+        """The policy with its counts, under `deciding`; see `deciding.Decider`."""
+        self.fitting = Lock()
+        """Held while the model is used, so that it is fitted once."""
+        self.model: Any = None
+
+    def read(self, connection: Connection, league: LeagueRow) -> LeagueState:
+        """The state as of this transaction."""
+        state = LeagueState.read(connection, league, self.state)
+        newest = self.state
+        if newest is None or newest.league.id != league.id or newest.league.version <= league.version:
+            self.state = state
+        return state
+
+
+class LeagueCache:
+    """The leagues that a process has in memory, at most `MAX_CACHE_BYTES` of them."""
+
+    def __init__(self) -> None:
+        """Empty."""
+        self._lock = Lock()
+        self._leagues: OrderedDict[int, CachedLeague] = OrderedDict()
+
+    def get(self, league_id: int) -> CachedLeague:
+        """The cached league, which becomes the most recently used."""
+        with self._lock:
+            cached = self._leagues.setdefault(league_id, CachedLeague())
+            self._leagues.move_to_end(league_id)
+            size = sum(each.state.n_bytes for each in self._leagues.values() if each.state is not None)
+            while size > MAX_CACHE_BYTES and len(self._leagues) > 1:
+                _, dropped = self._leagues.popitem(last=False)
+                size -= dropped.state.n_bytes if dropped.state is not None else 0
+            return cached

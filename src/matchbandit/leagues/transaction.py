@@ -1,0 +1,185 @@
+"""A transaction on one league: its row, who writes, the audit trail, and idempotency keys."""
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, CursorResult, Executable, bindparam, insert, select, update
+
+from matchbandit.leagues import library, schema
+from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.settings import LeagueSettings
+
+if TYPE_CHECKING:
+    from matchbandit.rewards import RewardDistribution
+
+
+def format_time(time: datetime) -> str:
+    """UTC with microseconds, so that the order of texts is the order of times.
+
+    >>> format_time(datetime(2026, 11, 16, 9, 30, tzinfo=UTC))
+    '2026-11-16T09:30:00.000000Z'
+    """
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def add_seconds(at: str, seconds: float) -> str:
+    """Add seconds to a time written by `format_time`."""
+    return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))
+
+
+@dataclass(frozen=True)
+class LeagueRow:
+    """The row of a league; see `schema.league`."""
+
+    id: int
+    slug: str
+    sides: list[str] | None
+    rewards: str
+    seed: int
+    stream: str
+    settings: dict[str, Any]
+    version: int
+    decision_version: int
+    rules_version: int
+    items_version: int
+    fit: dict[str, Any] | None
+    n_proposals: int
+    created_at: str
+    archived_at: str | None
+    deleted_at: str | None
+
+    @cached_property
+    def options(self) -> LeagueSettings:
+        """The settings, typed."""
+        return LeagueSettings.from_config(self.settings)
+
+    @cached_property
+    def distribution(self) -> "RewardDistribution":
+        """The distribution of its rewards."""
+        return library.parse_rewards(self.rewards)
+
+    @property
+    def kind(self) -> str:
+        """ "players" or "sides"."""
+        return "players" if self.sides is None else "sides"
+
+    @property
+    def half_life(self) -> float | None:
+        """Proposals after which a result counts half, for policies that discount."""
+        return self.settings["options"].get("half_life")
+
+    @property
+    def any_size(self) -> bool:
+        """Whether its policy stores less than a number per pair."""
+        return library.capabilities(self.settings["policy"]).any_size
+
+
+_COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
+# Statements that every request executes are built once: building one takes longer than executing it.
+_FIND = select(*_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
+_FIND_AND_LOCK = _FIND.with_for_update()
+_COUNTERS = ("version", "decision_version", "rules_version", "n_proposals")
+_INSERT_CHANGE = insert(schema.change)
+_NEW_VERSION = (
+    update(schema.league)
+    .where(schema.league.c.id == bindparam("of_league"))
+    .values({name: bindparam(f"new_{name}") for name in _COUNTERS})
+)
+_key = schema.idempotency_key
+_FIND_ANSWER = select(_key.c.request, _key.c.answer).where(
+    _key.c.scope == bindparam("scope"), _key.c.key == bindparam("key")
+)
+
+
+def find_league(connection: Connection, slug: str, *, lock: bool = False, deleted: bool = False) -> LeagueRow:
+    """The row of a league by name; `lock` keeps other writers of this league out until the transaction ends."""
+    row = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"slug": slug}).one_or_none()
+    if row is None or (row.deleted_at is not None and not deleted):
+        raise LeagueError("unknown-league", f"there is no league {slug!r}.")
+    return LeagueRow(*row)
+
+
+class Transaction:
+    """A write transaction on one league, whose row it has locked."""
+
+    def __init__(self, connection: Connection, league: LeagueRow, now: str, by: str) -> None:
+        """Begin with the row of the league."""
+        self.connection, self.league, self.now, self.by = connection, league, now, by
+
+    def execute(self, statement: Executable, **values: Any) -> CursorResult[Any]:
+        """Execute a statement about this league, with its id and these values as parameters."""
+        return self.connection.execute(statement, {"of_league": self.league.id, **values})
+
+    def record(
+        self,
+        action: str,
+        data: Mapping[str, Any],
+        *,
+        decides: bool = True,
+        rules: bool = False,
+        n_proposals: int | None = None,
+    ) -> int:
+        """Append a change to the audit trail; returns the new version of the league.
+
+        `decides`: decisions in progress must not miss this change, as they may miss an outcome. `rules`: it changes
+        exclusions or pins. `n_proposals`: how many proposals there are now.
+        """
+        version = self.league.version + 1
+        row = {"league_id": self.league.id, "version": version, "at": self.now, "by": self.by}
+        self.connection.execute(_INSERT_CHANGE, row | {"action": action, "data": dict(data)})
+        self.league = replace(
+            self.league,
+            version=version,
+            decision_version=version if decides else self.league.decision_version,
+            rules_version=version if rules else self.league.rules_version,
+            n_proposals=self.league.n_proposals if n_proposals is None else n_proposals,
+        )
+        self.execute(_NEW_VERSION, **{f"new_{name}": getattr(self.league, name) for name in _COUNTERS})
+        return version
+
+    def update(self, **values: Any) -> None:
+        """Change the row of the league."""
+        self.connection.execute(update(schema.league).where(schema.league.c.id == self.league.id).values(values))
+        self.league = replace(self.league, **values)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A writing request, with the key under which it may be repeated."""
+
+    key: str | None
+    action: str
+    content: Any
+    """What was asked for, as plain JSON data."""
+
+
+def stored_answer(connection: Connection, secret: str, scope: str, request: Request) -> Any | None:
+    """The answer that an equal request under this key has been given, if any; an error if they differ."""
+    if request.key is None:
+        return None
+    row = connection.execute(_FIND_ANSWER, {"scope": scope, "key": _hash(secret, scope, request.key)}).one_or_none()
+    if row is None:
+        return None
+    if not hmac.compare_digest(row.request, _hash(secret, request.action, request.content)):
+        raise LeagueError("key-reused", "this idempotency key was used for another request. Use a new key.")
+    return row.answer
+
+
+def store_answer(connection: Connection, secret: str, scope: str, request: Request, answer: Any, now: str) -> None:
+    """Keep the answer of a request that has a key."""
+    if request.key is not None:
+        row = {"scope": scope, "key": _hash(secret, scope, request.key), "answer": answer, "at": now}
+        row["request"] = _hash(secret, request.action, request.content)
+        connection.execute(insert(schema.idempotency_key).values(row))
+
+
+def _hash(secret: str, *content: Any) -> str:
+    """A keyed hash: what is hashed may contain names."""
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), sha256).hexdigest()
