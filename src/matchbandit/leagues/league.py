@@ -19,6 +19,7 @@ from matchbandit.leagues.records import (
     Change,
     Explanation,
     FitTest,
+    Ids,
     Item,
     LeagueInfo,
     Page,
@@ -26,6 +27,7 @@ from matchbandit.leagues.records import (
     Proposal,
     ProposalSummary,
     Receipt,
+    Rule,
     Standing,
 )
 from matchbandit.leagues.settings import LeagueSettings
@@ -268,6 +270,11 @@ class League:
         """The results of each pair that has any, in the order of ids."""
         with self._state() as (_, state):
             return reading.results(state, after=after, limit=limit)
+
+    def rules(self, kind: str | None = None, *, after: Ids = (0, 0), limit: int | None = None) -> Page[Rule]:
+        """Exclusions and pins ("exclude", "pin"; by default both) in the order of ids."""
+        with self._state() as (connection, state):
+            return reading.rules(connection, state, kind=kind, after=after, limit=limit)
 
     def history(self, *, after: int = 0, limit: int = 100) -> Page[Change]:
         """Who changed what, and when."""
