@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from matchbandit.leagues import deciding, items, library, outcomes, reading, rules, totals, transfer, workers, writing
+from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
 from matchbandit.leagues.model import StrengthModel
@@ -19,6 +20,7 @@ from matchbandit.leagues.records import (
     Change,
     Explanation,
     FitTest,
+    Ids,
     Item,
     LeagueInfo,
     Page,
@@ -26,6 +28,7 @@ from matchbandit.leagues.records import (
     Proposal,
     ProposalSummary,
     Receipt,
+    Rule,
     Standing,
 )
 from matchbandit.leagues.settings import LeagueSettings
@@ -82,7 +85,13 @@ class League:
                 number = self.store.stored_answer(connection, league, request)
                 if number is not None:
                     return self.proposal(number)
-                inputs = prepare(connection, cached, league)
+                if league.archived_at is not None:
+                    raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
+                overdue = outcomes.is_overdue(connection, league, self.store.now())
+                inputs = None if overdue else prepare(connection, cached, league)
+            if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
+                self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
+                continue
             with cached.deciding:
                 slow = workers.is_slow(inputs)
                 draft = workers.decide_elsewhere(inputs) if slow else deciding.decide(inputs, cached)
@@ -268,6 +277,11 @@ class League:
         """The results of each pair that has any, in the order of ids."""
         with self._state() as (_, state):
             return reading.results(state, after=after, limit=limit)
+
+    def rules(self, kind: str | None = None, *, after: Ids = (0, 0), limit: int | None = None) -> Page[Rule]:
+        """Exclusions and pins ("exclude", "pin"; by default both) in the order of ids."""
+        with self._state() as (connection, state):
+            return reading.rules(connection, state, kind=kind, after=after, limit=limit)
 
     def history(self, *, after: int = 0, limit: int = 100) -> Page[Change]:
         """Who changed what, and when."""

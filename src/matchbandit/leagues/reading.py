@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, func, select
+from sqlalchemy import Connection, and_, bindparam, case, func, select, tuple_
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
@@ -21,6 +21,7 @@ from matchbandit.leagues.records import (
     PairResult,
     Proposal,
     ProposalSummary,
+    Rule,
 )
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import LeagueRow
@@ -228,7 +229,17 @@ def results(state: LeagueState, *, after: tuple[int, int], limit: int) -> Page[P
         )
         if count
     ]
-    return _page(rows, limit, lambda row: f"{row.ids[0]}-{row.ids[1]}")
+    return _page(rows, limit, _ids_text)
+
+
+def rules(connection: Connection, state: LeagueState, *, kind: str | None, after: Ids, limit: int | None) -> Page[Rule]:
+    """Exclusions and pins in the order of ids."""
+    where = [_rule.c.league_id == state.league.id, tuple_(_rule.c.a, _rule.c.b) > after]
+    if kind is not None:
+        where.append(_rule.c.kind == kind)
+    query = select(_rule.c.kind, _rule.c.a, _rule.c.b).where(*where).order_by(_rule.c.a, _rule.c.b)
+    found = connection.execute(query if limit is None else query.limit(limit + 1))
+    return _page([Rule(kind, (a, b), state.names((a, b))) for kind, a, b in found], limit, _ids_text)
 
 
 def history(connection: Connection, state: LeagueState, *, after: int, limit: int) -> Page[Change]:
@@ -245,7 +256,13 @@ def history(connection: Connection, state: LeagueState, *, after: int, limit: in
     return Page(rows, None)
 
 
-def _page(rows: list[Any], limit: int, after: Any) -> Page[Any]:
+def _ids_text(row: Any) -> str:
+    return f"{row.ids[0]}-{row.ids[1]}"
+
+
+def _page(rows: list[Any], limit: int | None, after: Any) -> Page[Any]:
     """The first `limit` of these rows, of which there is one more if there is a next page."""
+    if limit is None:
+        return Page(rows, None)
     more = len(rows) > limit
     return Page(rows[:limit], after(rows[limit - 1]) if more else None)

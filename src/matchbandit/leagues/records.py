@@ -181,6 +181,16 @@ class LeagueInfo:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """A rule about a pair."""
+
+    kind: str
+    """ "exclude": never proposed; "pin": a pair of the next proposal for which both are available."""
+    ids: Ids
+    names: Names
+
+
+@dataclass(frozen=True)
 class PairResult:
     """All results of a pair."""
 
