@@ -4,7 +4,7 @@ A reward is what a pair achieved *together*, not who won.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,18 +136,27 @@ class League:
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
-        """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, cached, league):
-            answer = self.store.stored_answer(connection, league, request)
-            if answer is None:  # else names may have changed since
-                reports = [
-                    outcomes.resolve(connection, league, number, part, cached.names) for number, part in rows.items()
-                ]
-        if answer is None:
-            answer = self.store.write(
-                self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
-            )
-        return [Receipt(**receipt) for receipt in answer]
+        """Look the names up, in memory or in a read transaction, then write."""
+
+        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
+            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+
+        names, reports = self.store.cached_names(self.slug), None
+        if names is not None:
+            with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
+                reports = resolve(names, names.league)
+        if reports is None:
+            with self.store.reading(self.slug) as (connection, _, league):
+                answer = self.store.stored_answer(connection, league, request)
+                if answer is not None:
+                    return [Receipt(**receipt) for receipt in answer]
+                reports = resolve(connection, league)
+
+        def write(tx: Transaction) -> list[dict[str, Any]]:
+            current = all(report.is_current(tx.league) for report in reports)
+            return [asdict(command(tx, each)) for each in (reports if current else resolve(tx.connection, tx.league))]
+
+        return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
     def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
