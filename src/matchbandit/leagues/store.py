@@ -30,6 +30,7 @@ from matchbandit.leagues.transaction import (
     store_answer,
     stored_answer,
 )
+from matchbandit.leagues.write_queue import Write, WriteQueue
 
 GRACE_S = 30 * 86_400.0
 """How long a deleted league can be restored, and idempotency keys are kept."""
@@ -49,6 +50,7 @@ class Store:
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
+        self._queues = [WriteQueue(self._writing) for _ in range(64)]
 
     def now(self) -> str:
         """The time now, as it is stored."""
@@ -76,11 +78,11 @@ class Store:
 
         A command that returns None has not been executed; its request may be tried again.
         """
-        with self.database.writing() as connection:
-            league = find_league(connection, slug, lock=True)
+
+        def execute(connection: Connection, league: LeagueRow) -> tuple[Any, LeagueRow]:
             answer = self.stored_answer(connection, league, request)
             if answer is not None:
-                return answer
+                return answer, league
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {slug!r} is archived. Restore it first.")
             tx = Transaction(connection, league, self.now(), by)
@@ -88,7 +90,15 @@ class Store:
             answer = command(tx)
             if answer is not None:
                 store_answer(connection, self.database.secret, str(league.id), request, answer, tx.now)
-            return answer
+            return answer, tx.league
+
+        return self._queues[hash(slug) % len(self._queues)].execute(Write(slug, execute))
+
+    @contextmanager
+    def _writing(self, slug: str) -> Iterator[tuple[Connection, LeagueRow]]:
+        """A write transaction on a league."""
+        with self.database.writing() as connection:
+            yield connection, find_league(connection, slug, lock=True)
 
     def _write_store(self, request: Request, command: Callable[[Connection], str]) -> str:
         """Execute a command about the list of leagues; only one at a time."""
