@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlalchemy import Connection
 
-from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, totals, transfer
+from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, transfer
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
@@ -99,7 +99,8 @@ class League:
                 return self.proposal(number)
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
-            if outcomes.is_overdue(connection, league, self.store.now()):
+            deadline = league.settings["deadline"]
+            if deadline is not None and outcomes.is_overdue(connection, league, self.store.now()):
                 inputs = None
             else:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
@@ -133,17 +134,19 @@ class League:
     def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
         """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
         rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
-        request = Request(key, "tell", [[number, _plain(part)] for number, part in rows.items()])
+        request = Request(key, "tell", key and [[number, _plain(part)] for number, part in rows.items()])
         return self._report(request, outcomes.tell, rows, by)
 
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
         """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, _, league):
+        with self.store.reading(self.slug) as (connection, cached, league):
             answer = self.store.stored_answer(connection, league, request)
             if answer is None:  # else names may have changed since
-                reports = [outcomes.resolve(connection, league, number, part) for number, part in rows.items()]
+                reports = [
+                    outcomes.resolve(connection, league, number, part, cached.names) for number, part in rows.items()
+                ]
         if answer is None:
             answer = self.store.write(
                 self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
@@ -374,10 +377,8 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
     different = {name: value for name, value in settings.items() if value != league.settings[name]}
     if not different:
         return
-    version = tx.record("configure", different)
+    tx.record("configure", different)
     tx.update(settings=settings)
-    if different.keys() & {"policy", "options"}:
-        totals.recompute(tx, version)
 
 
 def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:

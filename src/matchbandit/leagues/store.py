@@ -22,6 +22,7 @@ from matchbandit.leagues.records import LeagueInfo, Page
 from matchbandit.leagues.settings import check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
+    COUNTERS,
     LeagueRow,
     Request,
     Transaction,
@@ -159,7 +160,7 @@ class Store:
             "seed": seed,
             "stream": slug,
             "settings": config,
-            **dict.fromkeys(("version", "decision_version", "rules_version", "items_version", "n_proposals"), 0),
+            **dict.fromkeys(COUNTERS, 0),
             "created_at": self.now(),
         }
 
