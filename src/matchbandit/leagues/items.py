@@ -254,7 +254,7 @@ def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> 
 def _sizes(tx: Transaction) -> tuple[int, list[int]]:
     """How many items ever joined, and how many on each side."""
     query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
-    sizes = dict(tx.connection.execute(query).tuples().all())
+    sizes = {side: count for side, count in tx.connection.execute(query)}
     return sum(sizes.values()), [sizes.get(0, 0), sizes.get(1, 0)]
 
 
