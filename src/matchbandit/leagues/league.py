@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from matchbandit.leagues import deciding, items, library, outcomes, reading, rules, totals, transfer, workers, writing
+from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
 from matchbandit.leagues.model import StrengthModel
@@ -84,7 +85,13 @@ class League:
                 number = self.store.stored_answer(connection, league, request)
                 if number is not None:
                     return self.proposal(number)
-                inputs = prepare(connection, cached, league)
+                if league.archived_at is not None:
+                    raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
+                overdue = outcomes.is_overdue(connection, league, self.store.now())
+                inputs = None if overdue else prepare(connection, cached, league)
+            if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
+                self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
+                continue
             with cached.deciding:
                 slow = workers.is_slow(inputs)
                 draft = workers.decide_elsewhere(inputs) if slow else deciding.decide(inputs, cached)

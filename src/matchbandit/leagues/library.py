@@ -282,11 +282,14 @@ def read_past_results(past: Any) -> "PastResults":
 
     from matchbandit.past_results import PastResults, read_results
 
-    if isinstance(past, PastResults):
-        return past
-    if isinstance(past, str | PathLike) or hasattr(past, "columns"):
-        return read_results(past)
-    return PastResults.from_rows(past)
+    try:
+        if isinstance(past, PastResults):
+            return past
+        if isinstance(past, str | PathLike) or hasattr(past, "columns"):
+            return read_results(past)
+        return PastResults.from_rows(past)
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None
 
 
 def max_plays() -> int:

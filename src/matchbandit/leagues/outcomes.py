@@ -122,6 +122,11 @@ def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Re
     return tell(tx, resolve(tx.connection, tx.league, number, [(pair, VOID) for pair in listed]))
 
 
+def is_overdue(connection: Connection, league: LeagueRow, now: str) -> bool:
+    """Has a deadline passed, so that outcomes are to be set before anything is decided?"""
+    return connection.execute(_OVERDUE.limit(1), {"of_league": league.id, "now": now}).first() is not None
+
+
 def expire(tx: Transaction) -> int:
     """Give missing outcomes the default of the league once their deadline has passed; returns how many."""
     overdue = tx.execute(_OVERDUE, now=tx.now).scalars().all()

@@ -16,6 +16,7 @@ from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.league import League, new_settings
 from matchbandit.leagues.names import check_slug
+from matchbandit.leagues.settings import check_integer
 from matchbandit.leagues.records import LeagueInfo, Page
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
@@ -31,6 +32,7 @@ from matchbandit.leagues.transaction import (
 
 GRACE_S = 30 * 86_400.0
 """How long a deleted league can be restored, and idempotency keys are kept."""
+MAX_SEED = 2**63 - 1
 _league = schema.league
 
 
@@ -117,6 +119,7 @@ class Store:
         `past` are earlier results; items that only occur there join as well.
         """
         check_slug(slug)
+        seed = check_integer("seed", seed, maximum=MAX_SEED)
         if players is not None and sides is not None:
             raise LeagueError("bad-value", "a league has players or two sides, not both.")
         if sides is not None and len(sides) != 2:
@@ -231,6 +234,8 @@ class Store:
     def import_league(self, path: str | Path, *, slug: str | None = None, key: str | None = None) -> League:
         """Import a league that `League.export` wrote."""
         source, name = repr(os.fspath(path)), None if slug is None else check_slug(slug)
+        if not Path(path).is_file():
+            raise LeagueError("bad-value", f"there is no file {source}.")
         with Path(path).open("rb") as plain:
             packed = plain.read(2) == b"\x1f\x8b"
             plain.seek(0)
