@@ -14,10 +14,11 @@ from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.league import League, new_settings
 from matchbandit.leagues.names import check_slug, normalize_name
-from matchbandit.leagues.settings import check_integer
 from matchbandit.leagues.records import LeagueInfo, Page, Pruned, StoreCheck, StoreInfo
+from matchbandit.leagues.settings import check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
+    COUNTERS,
     LeagueRow,
     Request,
     Transaction,
@@ -146,7 +147,7 @@ class Store:
             "seed": seed,
             "stream": slug,
             "settings": config,
-            **dict.fromkeys(("version", "decision_version", "rules_version", "items_version", "n_proposals"), 0),
+            **dict.fromkeys(COUNTERS, 0),
         }
 
         def create(connection: Connection) -> str:
@@ -276,7 +277,7 @@ class Store:
 
             def read(connection: Connection) -> str:
                 self._exists(connection, new)
-                transfer.import_league(connection, file.lines(), header, new, self.now())
+                transfer.import_league(connection, file.lines(), header, new)
                 if file.checksum != checksum:
                     raise LeagueError("damaged", f"{file.source} was changed while it was read. Import it again.")
                 return str(new)

@@ -1,7 +1,7 @@
 """Export a league to one file, import and check it, and take in earlier results.
 
 The file is JSON Lines, compressed if its name ends in .gz: a header, a line for each row of each table, and a last line
-with a checksum; see `verification`. The totals are computed from the outcomes.
+with a checksum; see `verification`.
 """
 
 import gzip
@@ -18,12 +18,13 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO, Any
 
+import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
-from matchbandit.leagues import library, schema, totals
+from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.items import pair_index
-from matchbandit.leagues.transaction import LeagueRow, Transaction, find_league
+from matchbandit.leagues.transaction import LeagueRow, Transaction
 
 _BATCH = 2000
 MAX_LINE_BYTES = 2**23
@@ -99,6 +100,7 @@ class ExportFile:
         """`max_bytes` limits its size once it is unpacked."""
         self.source, self.max_bytes, self.checksum = source, max_bytes, ""
         is_packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
         self._file: Any = gzip.GzipFile(fileobj=file) if is_packed else file
 
     def lines(self) -> Iterator[bytes]:
@@ -142,16 +144,14 @@ def open_export(source: str | Path | IO[bytes], max_bytes: int | None = None) ->
         raise LeagueError("bad-value", f"{str(source)!r} cannot be read: {error.strerror or error}.") from None
 
 
-def import_league(
-    connection: Connection, content: Iterator[bytes], header: dict[str, Any], slug: str, now: str
-) -> None:
+def import_league(connection: Connection, content: Iterator[bytes], header: dict[str, Any], slug: str) -> None:
     """Write the league of a verified export, within one transaction."""
     from matchbandit.leagues.verification import TABLES
 
     next(content)
     values = header | {"slug": slug}
     values |= dict.fromkeys(("decision_version", "rules_version", "items_version"), header["version"])
-    league_id = connection.execute(insert(schema.league).values(values)).inserted_primary_key[0]
+    (league_id,) = connection.execute(insert(schema.league).values(values).returning(schema.league.c.id)).one()
     rows = map(json.loads, content)
     while batch := list(islice(rows, _BATCH)):
         for name in dict.fromkeys(row["table"] for row in batch):
@@ -159,35 +159,24 @@ def import_league(
             for row in part:
                 del row["table"]
             connection.execute(insert(TABLES[name]), part)
-    league = find_league(connection, slug)
-    totals.recompute(Transaction(connection, league, now, "import"), league.version)
 
 
 # Checks --------------------------------------------------------------------------------------------------------------
 
 
 def check(connection: Connection, league: LeagueRow) -> list[str]:
-    """What is wrong with a league in the store: contradictions, and totals that differ from the outcomes."""
+    """What is wrong with a league in the store."""
     from matchbandit.leagues.verification import verify
 
     try:
-        verify(lines(connection, league, names=True), f"the export of {league.slug!r}")
+        header = verify(lines(connection, league, names=True), f"the export of {league.slug!r}")
     except LeagueError as error:
         return [str(error)]
-    table, n = schema.pair_total, 4 if league.half_life is None else 5
-    columns = [table.c[name] for name in ("a", "b", "count", "total", "plays", "credit", "as_of")]
-    rows = connection.execute(select(*columns).where(table.c.league_id == league.id, table.c.count > 0))
-    stored = {(a, b): values[:n] for a, b, *values in rows}
-    computed = {pair: list(values[:n]) for pair, values in totals.computed(connection, league).items()}
-    return [
-        f"the totals of {pair} are {stored.get(pair)}, and its outcomes say {computed.get(pair)}"
-        for pair in sorted(stored.keys() | computed.keys())
-        if not all(map(_is_close, stored.get(pair, [0.0] * n), computed.get(pair, [0.0] * n)))
-    ]
-
-
-def _is_close(a: float, b: float) -> bool:
-    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+    versions = [getattr(league, f"{name}_version") for name in ("decision", "rules", "items")]
+    problems = [] if max(versions) <= league.version else ["its versions are later than its history"]
+    if header["n_results"] != league.n_results:
+        problems.append(f"it says that it has {league.n_results} results, and has {header['n_results']}")
+    return problems
 
 
 # Earlier results -----------------------------------------------------------------------------------------------------
@@ -208,18 +197,17 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
         if (
             not 1 <= count <= library.max_plays() - before[0]
             or not math.isfinite(total)
-            or league.distribution.impossible(total, count)
+            or league.distribution.impossible(np.float64(total), count)
         ):
             raise LeagueError("reward-outside", f"{count} results of {first!r} and {second!r} cannot sum to {total!r}.")
         new.add(pair)
         sums[pair] = before[0] + count, before[1] + total
     n_results = sum(count for _, _, count, _ in listed)
-    version = tx.record("import results", {"n_pairs": len(new), "results": n_results})
+    tx.record("import results", {"n_pairs": len(new), "results": n_results}, results=n_results)
     tx.connection.execute(delete(past).where(past.c.league_id == league.id))
     if sums:
         values = [
             {"league_id": league.id, "a": a, "b": b, "count": n, "total": sum_} for (a, b), (n, sum_) in sums.items()
         ]
         tx.connection.execute(insert(past), values)
-        totals.recompute(tx, version, new)
     return n_results

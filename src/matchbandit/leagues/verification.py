@@ -34,7 +34,7 @@ Ids = tuple[int, int]
 
 _Id = Annotated[int, Meta(ge=1, lt=2**31)]
 _Count = Annotated[int, Meta(ge=0, lt=2**31)]
-_Large = Annotated[int, Meta(ge=0, lt=2**63)]
+_Large = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Text = Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00]*$")]
 _Pair = tuple[_Id, _Id]
 
@@ -47,7 +47,7 @@ def _note(code: str, **types: Any) -> Any:
     return _struct(code, types, array_like=True, tag=code)
 
 
-_NOTES = (
+_NOTES: Any = (
     _note("turn", item=_Id),
     _note("left", item=_Id),
     _note("nobody", item=_Id, why=Literal["excluded", "met", "both"]),
@@ -76,7 +76,7 @@ def _column_type(column: Column[Any]) -> Any:
 
 
 _ROWS = tuple(
-    _struct(name, {c.name: _column_type(c) for c in table.c if c.name != "league_id"}, tag_field="table", tag=name)
+    _struct(name, {str(c.name): _column_type(c) for c in table.c if c.name != "league_id"}, tag_field="table", tag=name)
     for name, table in TABLES.items()
 )
 SETTINGS: dict[str, Any] = {
@@ -106,9 +106,9 @@ HEADER: dict[str, Any] = {
 }
 MARK = "matchbandit-league"
 _header = msgspec.json.Decoder(_struct("header", {"format": int, **HEADER}, rename={"format": MARK}))
-_mark = msgspec.json.Decoder(msgspec.defstruct("mark", [("format", int)], rename={"format": MARK}))
+_mark: msgspec.json.Decoder[Any] = msgspec.json.Decoder(msgspec.defstruct("mark", [("format", int)], rename={"format": MARK}))
 _row = msgspec.json.Decoder(Union[_ROWS])  # noqa: UP007
-_ITEMS, _PAIRS, _OUTCOME = {"items": list[_Id]}, {"pairs": list[_Pair]}, float | None
+_ITEMS, _PAIRS = {"items": list[_Id]}, {"pairs": list[_Pair]}
 _DATA: dict[str, dict[str, Any]] = {
     "create": _LEAGUE,
     "join": {"items": list[tuple[_Id, Literal[0, 1]]], "back": list[_Id]},
@@ -122,8 +122,8 @@ _DATA: dict[str, dict[str, Any]] = {
     "unpin": _PAIRS,
     "import results": {"n_pairs": _Count, "results": _Large},
     "ask": {"proposal": _Large, "n_pairs": _Count},
-    "tell": {"proposal": _Large, "outcomes": list[tuple[_Id, _Id, _OUTCOME]]},
-    "correct": {"proposal": _Large, "outcomes": list[tuple[_Id, _Id, _OUTCOME, _OUTCOME]]},
+    "tell": {"proposal": _Large, "outcomes": list[tuple[_Id, _Id, float | None]]},
+    "correct": {"proposal": _Large, "outcomes": list[tuple[_Id, _Id, float | None, float | None]]},
     "archive": {},
     "restore": {},
     "delete": {},
@@ -139,7 +139,7 @@ _data["configure"] = msgspec.json.Decoder(
 
 
 def verify(lines: Iterable[bytes], source: str) -> dict[str, Any]:
-    """Verify the lines of an export, all but its checksum; returns the header."""
+    """Verify the lines of an export, all but its checksum; returns the header and the number of results."""
     numbered = enumerate(lines, 1)
     number, first = next(numbered, (1, b""))
     try:
@@ -149,7 +149,7 @@ def verify(lines: Iterable[bytes], source: str) -> dict[str, Any]:
         verifier.finish()
     except (_Damage, msgspec.DecodeError, RecursionError) as error:
         raise LeagueError("damaged", f"{source} is damaged: line {number}: {error}. Export it again.") from None
-    return verifier.header
+    return verifier.header | {"n_results": verifier.n_results}
 
 
 class _Damage(Exception):  # noqa: N818 - a reason, which `verify` makes an error of
