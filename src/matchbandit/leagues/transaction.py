@@ -37,6 +37,11 @@ def add_seconds(at: str, seconds: float) -> str:
     return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))
 
 
+def seconds_between(first: str, second: str) -> float:
+    """Seconds from one time to another; 0 if the clock was set back."""
+    return max((datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds(), 0.0)
+
+
 @dataclass(frozen=True)
 class LeagueRow:
     """The row of a league; see `schema.league`."""
