@@ -32,20 +32,6 @@ def format_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def parse_time(time: "datetime | str", name: str) -> str:
-    """A time as it is stored; without an offset it is UTC. `name` is for the error message.
-
-    >>> parse_time("2026-11-16", "since")
-    '2026-11-16T00:00:00.000000Z'
-    """
-    try:
-        parsed = datetime.fromisoformat(time) if isinstance(time, str) else time
-        return format_time(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
-    except (ValueError, OverflowError):
-        message = f"{name} is a time in ISO 8601, such as 2026-11-16 or 2026-11-16T09:30Z; got {str(time)[:40]!r}."
-        raise LeagueError("bad-value", message, field=name) from None
-
-
 def add_seconds(at: str, seconds: float) -> str:
     """Add seconds to a time written by `format_time`."""
     return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))

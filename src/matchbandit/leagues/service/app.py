@@ -4,6 +4,7 @@ import contextlib
 import gc
 import logging
 import shlex
+import signal
 import socket
 import sys
 import threading
@@ -147,6 +148,8 @@ def serve(settings: Settings) -> None:
     """Run the server until it is told to stop."""
     log_to_stderr()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit())  # while starting; and uvicorn sends it again once it has stopped
     with Store(settings.store) as store, _listen(settings.host, settings.port) as listener:
         _say_how_to_begin(store, settings.store)
         config = uvicorn.Config(
@@ -160,8 +163,10 @@ def serve(settings: Settings) -> None:
         )
         host, port = listener.getsockname()[:2]
         log("listening", address=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-        uvicorn.Server(config).run(sockets=[listener])
-    log("stopped")
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            log("stopped")
 
 
 def _listen(host: str, port: int) -> socket.socket:
