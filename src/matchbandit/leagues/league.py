@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from matchbandit.leagues import deciding, items, library, outcomes, reading, rules, totals, transfer, workers, writing
+from matchbandit.leagues import deciding, items, library, outcomes, reading, rules, transfer, workers, writing
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
@@ -100,10 +100,9 @@ class League:
                 return proposal
 
         def decide_and_write(tx: Transaction) -> int:
-            cached = self.store.cached(tx.league.id)
+            cached = CachedLeague()  # of this transaction: what it has written so far may never be committed
             inputs = prepare(tx.connection, cached, tx.league)
-            with cached.deciding:
-                return writing.write_proposal(tx, inputs, deciding.decide(inputs, cached)).number
+            return writing.write_proposal(tx, inputs, deciding.decide(inputs, cached)).number
 
         return self.proposal(self.store.write(self.slug, request, decide_and_write, by=by))
 
@@ -131,17 +130,19 @@ class League:
     def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
         """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
         rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
-        request = Request(key, "tell", [[number, _plain(part)] for number, part in rows.items()])
+        request = Request(key, "tell", key and [[number, _plain(part)] for number, part in rows.items()])
         return self._report(request, outcomes.tell, rows, by)
 
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
         """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, _, league):
+        with self.store.reading(self.slug) as (connection, cached, league):
             answer = self.store.stored_answer(connection, league, request)
             if answer is None:  # else names may have changed since
-                reports = [outcomes.resolve(connection, league, number, part) for number, part in rows.items()]
+                reports = [
+                    outcomes.resolve(connection, league, number, part, cached.names) for number, part in rows.items()
+                ]
         if answer is None:
             answer = self.store.write(
                 self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
@@ -335,10 +336,8 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
     different = {name: value for name, value in settings.items() if value != league.settings[name]}
     if not different:
         return
-    version = tx.record("configure", different)
+    tx.record("configure", different)
     tx.update(settings=settings)
-    if different.keys() & {"policy", "options"}:
-        totals.recompute(tx, version)
 
 
 def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from matchbandit.leagues.transaction import LeagueRow
 MAX_PAIRS_PER_PAGE = 5_000
 """A page of proposals ends before it has more pairs than this, however many proposals were asked for."""
 _item, _pair, _proposal, _change, _rule = schema.item, schema.proposal_pair, schema.proposal, schema.change, schema.rule
-_total = schema.pair_total
 _PROPOSALS = (
     select(_proposal, _change.c.at)
     .join(_change, and_(_change.c.league_id == _proposal.c.league_id, _change.c.version == _proposal.c.version))
@@ -57,7 +56,6 @@ def league_info(connection: Connection, leagues: Sequence[LeagueRow]) -> list[Le
     n_items = counts(_item, func.count(), func.sum(case((_item.c.active, 1), else_=0)))
     n_rules = counts(_rule, func.sum(is_exclusion), func.sum(1 - is_exclusion))
     n_waiting = counts(_proposal, func.sum(_proposal.c.n_waiting))
-    n_results = counts(_total, func.sum(_total.c.count))
     return [
         LeagueInfo(
             slug=league.slug,
@@ -74,7 +72,7 @@ def league_info(connection: Connection, leagues: Sequence[LeagueRow]) -> list[Le
             active=n_items.get(league.id, (0, 0))[1],
             proposals=league.n_proposals,
             waiting=int(n_waiting.get(league.id, (0,))[0]),
-            results=int(n_results.get(league.id, (0,))[0]),
+            results=league.n_results,
             exclusions=int(n_rules.get(league.id, (0, 0))[0]),
             pins=int(n_rules.get(league.id, (0, 0))[1]),
             warning=warning(league),

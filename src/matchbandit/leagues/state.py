@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
 from matchbandit.leagues import library, schema
+from matchbandit.leagues.items import NameTable
 from matchbandit.leagues.names import item_label
 from matchbandit.leagues.totals import PairTotals
 from matchbandit.leagues.transaction import LeagueRow
@@ -23,11 +24,9 @@ Counts = NDArray[np.int64]
 MAX_CACHE_BYTES = 256 * 2**20
 _BYTES_PER_ITEM = 400
 _item, _rule = schema.item, schema.rule
-_ITEM_COLUMNS = (_item.c.id, _item.c.side, _item.c.position, _item.c.name, _item.c.active)
-_ITEM_COLUMNS += (_item.c.byes, _item.c.bye_level, _item.c.last_bye)
-_CHANGED_ITEMS = select(*_ITEM_COLUMNS).where(
-    _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
-)
+_CHANGED_ITEMS = select(
+    *(_item.c[name] for name in ("id", "side", "position", "name", "active", "byes", "bye_level", "last_bye"))
+).where(_item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +155,15 @@ class CachedLeague:
         self.fitting = Lock()
         """Held while the model is used, so that it is fitted once."""
         self.model: Any = None
+        self._names: NameTable | None = None
+
+    @property
+    def names(self) -> NameTable | None:
+        """The names of the newest state, for all requests until one of them changes."""
+        state = self.state
+        if state is not None and (self._names is None or self._names.version != state.league.items_version):
+            self._names = NameTable(state.items, state.league.items_version)
+        return self._names
 
     def read(self, connection: Connection, league: LeagueRow) -> LeagueState:
         """The state as of this transaction."""
