@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from matchbandit.leagues import library, schema
 from matchbandit.leagues.items import NameTable
 from matchbandit.leagues.names import item_label
 from matchbandit.leagues.totals import PairTotals
-from matchbandit.leagues.transaction import LeagueRow
+from matchbandit.leagues.transaction import LeagueRow, Statement
 
 if TYPE_CHECKING:
     from matchbandit.graphs import Graph
@@ -24,9 +24,26 @@ Counts = NDArray[np.int64]
 MAX_CACHE_BYTES = 256 * 2**20
 _BYTES_PER_ITEM = 400
 _item, _rule = schema.item, schema.rule
-_CHANGED_ITEMS = select(
-    *(_item.c[name] for name in ("id", "side", "position", "name", "active", "byes", "bye_level", "last_bye"))
-).where(_item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since"))
+
+
+class ItemRow(NamedTuple):
+    """The row of an item; see `schema.item`."""
+
+    id: int
+    side: int
+    position: int
+    name: str | None
+    active: bool
+    byes: int
+    bye_level: int
+    last_bye: int
+
+
+_CHANGED_ITEMS = Statement(
+    select(*(_item.c[name] for name in ItemRow._fields)).where(
+        _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
+    )
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +51,7 @@ class LeagueState:
     """A league as of one version; immutable. Item k is at index k − 1."""
 
     league: LeagueRow
-    items: tuple[Any, ...] = ()
-    """Rows of the table of items."""
+    items: tuple[ItemRow, ...] = ()
     totals: PairTotals = field(default_factory=PairTotals.empty)
     exclusions: Counts = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     """Pairs of ids, sorted."""
@@ -52,8 +68,8 @@ class LeagueState:
             old = cls(replace(league, rules_version=-1))
         else:
             since = old.league.version
-        changed = connection.execute(_CHANGED_ITEMS, {"of_league": league.id, "since": since})
-        rows = {row.id: row for row in changed}
+        changed = map(ItemRow._make, _CHANGED_ITEMS.rows(connection, of_league=league.id, since=since))
+        rows = {row.id: row._replace(active=bool(row.active)) for row in changed}
         items = old.items
         if rows:
             last = max(len(items), *rows)
@@ -148,10 +164,8 @@ class CachedLeague:
     def __init__(self) -> None:
         """Nothing is known yet."""
         self.state: LeagueState | None = None
-        self.deciding = Lock()
-        """Held while a proposal is decided: two at once would conflict anyway."""
         self.policy: Any = None
-        """The policy with its counts, under `deciding`; see `deciding.Decider`."""
+        """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
         self.fitting = Lock()
         """Held while the model is used, so that it is fitted once."""
         self.model: Any = None

@@ -63,7 +63,8 @@ class PairTotals:
     @classmethod
     def of_columns(cls, *columns: NDArray[Any]) -> "PairTotals":
         """From columns of numbers."""
-        return cls(*(column.astype(kind, copy=False) for column, kind in zip(columns, _KINDS, strict=True)))
+        arrays: Any = (column.astype(kind, copy=False) for column, kind in zip(columns, _KINDS, strict=True))
+        return cls(*arrays)
 
     @classmethod
     def empty(cls) -> "PairTotals":

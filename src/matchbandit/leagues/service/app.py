@@ -25,7 +25,6 @@ from matchbandit.leagues.service.access import Gate, requires
 from matchbandit.leagues.service.observing import HEALTH, LOGGER, Metrics, ObserveMiddleware, log, log_to_stderr
 from matchbandit.leagues.service.problems import add_handlers
 from matchbandit.leagues.service.settings import Settings
-from matchbandit.leagues.warm_up import warm_up
 
 _SWITCH_SECONDS = 0.001
 """Between two threads; requests are shorter than the 5 ms that Python chooses."""
@@ -109,7 +108,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
     def prepare() -> None:
         app.openapi()
-        warm_up()
+        state.store.warm_up()
         gc.collect()
         gc.freeze()  # a full collection of all that was imported would stop requests for 150 ms
 

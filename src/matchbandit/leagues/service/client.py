@@ -4,6 +4,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -18,6 +19,7 @@ from matchbandit.leagues.items import Name
 from matchbandit.leagues.outcomes import rows_of
 
 T = TypeVar("T")
+PageT = TypeVar("PageT", bound=records.Page[Any])
 _RETRIED = frozenset({408, 429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _MAX_PAUSE_S = 30.0
@@ -77,19 +79,19 @@ class RemoteStore:
 
     def leagues(self, *, after: str = "", limit: int | None = None, **params: Any) -> records.Page[records.LeagueInfo]:
         """The leagues that the token opens, in the order of their names; `search` and `status` are those of `Store`."""
-        return self.pages("/leagues", records.LeagueInfo, after, limit, **params)
+        return self.pages("/leagues", records.Page[records.LeagueInfo], after, limit, **params)
 
     def archive(self, slug: str, *, key: str | None = None) -> None:
         """Archive a league: it can be read and not written."""
-        self.write("POST", f"{_path(slug)}/archive", None, None, key)
+        self.write("POST", f"{_path(slug)}/archive", type(None), None, key)
 
     def restore(self, slug: str, *, key: str | None = None) -> None:
         """Make an archived or deleted league active again."""
-        self.write("POST", f"{_path(slug)}/restore", None, None, key)
+        self.write("POST", f"{_path(slug)}/restore", type(None), None, key)
 
     def delete(self, slug: str, *, now: bool = False, key: str | None = None) -> None:
         """Delete a league; it can be restored for 30 days, unless `now`."""
-        self.write("DELETE", _path(slug), None, None, key, now=now)
+        self.write("DELETE", _path(slug), type(None), None, key, now=now)
 
     def import_league(self, path: str | Path, *, slug: str | None = None, key: str | None = None) -> "RemoteLeague":
         """Import a league that `export` wrote."""
@@ -110,29 +112,28 @@ class RemoteStore:
 
     # Requests --------------------------------------------------------------------------------------------------------
 
-    def read(self, path: str, kind: type[T], **params: Any) -> T:
+    def read(self, path: str, kind: type[T], /, **params: Any) -> T:
         """The records at a path."""
         return msgspec.json.decode(self.send("GET", path, params).content, type=kind)
 
-    def write(self, method: str, path: str, kind: Any, body: Any, key: str | None, **params: Any) -> Any:
-        """Send a writing request with a key; returns the records of the answer, or None if `kind` is None."""
+    def write(self, method: str, path: str, kind: type[T], body: Any, key: str | None, **params: Any) -> T:
+        """Send a writing request with a key; returns the records of the answer."""
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         if "if_match" in params:
             headers["If-Match"] = f'"{params.pop("if_match")}"'
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body, enc_hook=_plain)
         answer = self.send(method, path, params, headers, content)
-        return None if kind is None else msgspec.json.decode(answer.content, type=kind)
+        return msgspec.json.decode(answer.content or b"null", type=kind)
 
-    def pages(self, path: str, row: type[T], after: Any, limit: int | None, **params: Any) -> records.Page[T]:
+    def pages(self, path: str, kind: type[PageT], after: Any, limit: int | None, /, **params: Any) -> PageT:
         """The rows of a list, page by page, until there are `limit`."""
-        rows: list[T] = []
-        while limit is None or len(rows) < limit:
+        rows: list[Any] = []
+        while True:
             size = _PAGE if limit is None else min(_PAGE, limit - len(rows))
-            page = self.read(path, records.Page[row], after=after, limit=size, **params)  # type: ignore[valid-type]
+            page = self.read(path, kind, after=after, limit=size, **params)
             rows, after = rows + page.rows, page.next
-            if after is None:
-                break
-        return records.Page(rows, after)
+            if after is None or (limit is not None and len(rows) >= limit):
+                return replace(page, rows=rows)
 
     def send(
         self, method: str, path: str, params: Mapping[str, Any], headers: Any = None, content: bytes | None = None
@@ -175,9 +176,9 @@ class RemoteLeague:
         return self.store.read(_path(self.slug) + path, kind, **params)
 
     def _list(
-        self, path: str, row: type[T], after: Any = "", limit: int | None = None, **params: Any
-    ) -> records.Page[T]:
-        return self.store.pages(_path(self.slug) + path, row, after, limit, **params)
+        self, path: str, kind: type[PageT], /, after: Any = None, limit: int | None = None, **params: Any
+    ) -> PageT:
+        return self.store.pages(_path(self.slug) + path, kind, after, limit, **params)
 
     def _post(self, path: str, kind: type[T], key: str | None, **body: Any) -> T:
         return self.store.write("POST", _path(self.slug) + path, kind, body, key)
@@ -271,7 +272,7 @@ class RemoteLeague:
 
     def items(self, **params: Any) -> records.Page[records.Item]:
         """Items in the order of their ids; see `League.items`."""
-        return self._list("/items", records.Item, **params)
+        return self._list("/items", records.Page[records.Item], **params)
 
     def proposal(self, number: int) -> records.Proposal:
         """A proposal with its outcomes so far."""
@@ -279,27 +280,31 @@ class RemoteLeague:
 
     def proposals(self, *, open_only: bool = False, **bounds: Any) -> records.Page[records.Proposal]:
         """Proposals in the order of their numbers; see `League.proposals`."""
-        return self._list("/proposals", records.Proposal, open=open_only, **bounds)
+        return self._list("/proposals", records.Page[records.Proposal], open=open_only, **bounds)
 
     def summaries(self, **bounds: Any) -> records.Page[records.ProposalSummary]:
         """Expected and achieved rewards of each proposal; see `League.summaries`."""
-        return self._list("/summaries", records.ProposalSummary, **bounds)
+        return self._list("/summaries", records.Page[records.ProposalSummary], **bounds)
 
     def results(self, item: Name | None = None, **params: Any) -> records.Page[records.PairResult]:
         """The results of each pair that has any, or of the pairs of one item, in the order of ids."""
-        return self._list("/results", records.PairResult, item=_label(item), **params)
+        return self._list("/results", records.Page[records.PairResult], item=_label(item), **params)
 
     def rules(self, kind: str | None = None, **params: Any) -> records.Page[records.Rule]:
         """Exclusions and pins ("exclude", "pin"; by default both) in the order of ids."""
-        return self._list("/rules", records.Rule, kind=kind, **params)
+        return self._list("/rules", records.Page[records.Rule], kind=kind, **params)
 
     def history(self, **bounds: Any) -> records.Page[records.Change]:
         """Who changed what, and when; see `League.history`."""
-        return self._list("/history", records.Change, **bounds)
+        return self._list("/history", records.Page[records.Change], **bounds)
 
-    def ranking(self, **params: Any) -> records.Page[records.Standing]:
+    def progress(self, bins: int = 200) -> list[records.ProgressBin]:
+        """Achieved and expected rewards of all proposals, in groups of successive ones."""
+        return self._get("/progress", list[records.ProgressBin], bins=bins)
+
+    def ranking(self, **params: Any) -> records.Ranking:
         """Active items per side, strongest first; see `League.ranking`."""
-        return self._list("/ranking", records.Standing, **params)
+        return self._list("/ranking", records.Ranking, **params)
 
     def fit(self) -> records.FitTest:
         """Test whether the results fit a product of strengths."""
