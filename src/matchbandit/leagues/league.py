@@ -35,7 +35,7 @@ from matchbandit.leagues.records import (
     Receipt,
     Rule,
 )
-from matchbandit.leagues.settings import LeagueSettings
+from matchbandit.leagues.settings import LeagueSettings, settings_tag
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league
 
@@ -234,9 +234,23 @@ class League:
         request = Request(key, action, _plain([(pair, "") for pair in listed]))
         return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
 
-    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> LeagueInfo:
-        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
-        self.store.write(self.slug, Request(key, "configure", changes), lambda tx: _configure(tx, changes), by=by)
+    def configure(
+        self, *, if_match: str | None = None, key: str | None = None, by: str = "python", **changes: Any
+    ) -> LeagueInfo:
+        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far.
+
+        With `if_match`, a `settings_tag`, only if the settings are still those.
+        """
+
+        def configure(tx: Transaction) -> bool:
+            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+                raise LeagueError(
+                    "changed-since", "others have changed the settings since they were read. Read them again."
+                )
+            _configure(tx, changes)
+            return True
+
+        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:

@@ -60,10 +60,10 @@ class Store:
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
+        self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
         self.workers = WorkerPool(decision_timeout)
-        self._pruned_at: str | None = None
 
     def now(self) -> str:
         """The time now, as it is stored."""
