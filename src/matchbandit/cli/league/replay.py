@@ -6,116 +6,61 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from matchbandit.cli.completion import DEFAULT_STORE, complete_league
-from matchbandit.cli.league.parameters import (
-    Columns,
-    Kind,
-    KindName,
-    OnMissing,
-    OnMissingName,
-    StoreUrl,
-    open_league,
-    open_store,
-    parse_columns,
-)
+from matchbandit.cli import parameters as common
+from matchbandit.cli.completion import DEFAULT_STORE
+from matchbandit.cli.league.parameters import ALL, SomeLeague, StoreUrl, open_store
 from matchbandit.cli.output import Output, prints_output
-from matchbandit.cli.parameters import (
-    POLICY_NAME,
-    REWARD_DISTRIBUTION,
-    Distribution,
-    Seed,
-    SelectionName,
-    Spec,
-    Workers,
-    choice,
-    integer,
-    parse_policy,
-    parse_rewards,
-    parsed_by,
-)
+from matchbandit.cli.parameters import Distribution, Seed, Spec, Workers, choice, integer, optional, parsed_by
 from matchbandit.errors import MatchbanditError
 from matchbandit.progress import bar
 
 if TYPE_CHECKING:
-    from matchbandit.live.league import League
+    from matchbandit.leagues import League
     from matchbandit.past_results import PastResults
     from matchbandit.studies.replay import Replay
 
 DEFAULT_POLICY = "rank1-thompson"
+KindName = Literal["players", "sides"]
+OnMissingName = Literal["error", "skip"]
 StartName = Literal["warm", "cold", "both"]
 TruthName = Literal["auto", "product", "general"]
+_KIND, _ON_MISSING = choice("kind of results", get_args(KindName)), choice("choice of on_missing", ("error", "skip"))
+_START, _TRUTH = choice("start", get_args(StartName)), choice("truth", get_args(TruthName))
+_SELECTION = choice("selection", get_args(common.SelectionName))
+_POLICY = parsed_by(common.parse_policy, "POLICY", common.POLICY_NAME["autocompletion"])
+_POLICY_HELP = (
+    f"A policy with its options, 'rank1-thompson half_life=100'; may be repeated. By default {DEFAULT_POLICY}."
+)
+_RUNS_HELP = "Runs of each policy, at least 40: two for each of half that number of simulated truths."
+Columns = Annotated[
+    list[str] | None, optional("Columns of the file: first=ad,second=slot,reward=clicked.", metavar="ROLE=COLUMN")
+]
+Kind = Annotated[KindName | None, optional("Items of the file on one side or two; by default inferred.", _KIND)]
+OnMissing = Annotated[OnMissingName | None, optional("Rows of the file without a name; by default error.", _ON_MISSING)]
 
 
 @prints_output
 def replay(
-    league: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[LEAGUE]",
-            help="Replay the results of this league, or of a --file.",
-            show_default=False,
-            autocompletion=complete_league,
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Results in CSV or Parquet, or an exported league.", show_default=False),
-    ] = None,
+    league: SomeLeague = None,
+    file: Annotated[Path | None, optional("Results in CSV or Parquet, or an exported league.", metavar="FILE")] = None,
     column: Columns = None,
     kind: Kind = None,
     on_missing: OnMissing = None,
-    policy: Annotated[
-        list[Spec] | None,
-        typer.Option(
-            help="A policy with its options, 'rank1-thompson half_life=100'; may be repeated. "
-            f"By default {DEFAULT_POLICY}.",
-            show_default=False,
-            **parsed_by(parse_policy, "POLICY", POLICY_NAME["autocompletion"]),
-        ),
-    ] = None,
+    policy: Annotated[list[Spec] | None, optional(_POLICY_HELP, _POLICY)] = None,
     horizon: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of rounds; by default as many as the results fill.", show_default=False, **integer("--horizon")
-        ),
+        int | None, optional("Rounds; by default as many as there are results.", integer("--horizon"))
     ] = None,
-    runs: Annotated[
-        int,
-        typer.Option(
-            help="Runs of each policy, at least 40: two for each of half that number of simulated truths.",
-            **integer("--runs"),
-        ),
-    ] = 200,
+    runs: Annotated[int, typer.Option(help=_RUNS_HELP, **integer("--runs"))] = 200,
     seed: Seed = 0,
     rewards: Annotated[
-        Distribution | None,
-        typer.Option(
-            help="Distribution of the outcomes; by default that of the league.",
-            show_default=False,
-            **REWARD_DISTRIBUTION,
-        ),
+        Distribution | None, optional("Distribution; by default that of the league.", common.REWARD_DISTRIBUTION)
     ] = None,
-    selection: Annotated[
-        SelectionName | None,
-        typer.Option(help="What a round plays.", show_default=False, **choice("selection", get_args(SelectionName))),
-    ] = None,
+    selection: Annotated[common.SelectionName | None, optional("What a round plays.", _SELECTION)] = None,
     start: Annotated[
-        StartName,
-        typer.Option(
-            help="Do policies start with the results (warm), without them (cold), or both?",
-            **choice("start", get_args(StartName)),
-        ),
+        StartName, typer.Option(help="With the results (warm), without (cold), or both.", **_START)
     ] = "warm",
-    truth: Annotated[
-        TruthName,
-        typer.Option(
-            help="Are the means products? auto: as probable as the results make it.",
-            **choice("truth", get_args(TruthName)),
-        ),
-    ] = "auto",
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the result into this .png.", show_default=False)
-    ] = None,
+    truth: Annotated[TruthName, typer.Option(help="Are the means products? auto: as is probable.", **_TRUTH)] = "auto",
+    figure: Annotated[Path | None, optional("Draw the result into this .png.", metavar="FILE")] = None,
     workers: Workers = None,
     store: StoreUrl = DEFAULT_STORE,
 ) -> Output:
@@ -129,8 +74,8 @@ def replay(
         results, own_rewards = _results_of_file(file, column, kind, on_missing)
     else:
         refuse_without_file("--file", column=column, kind=kind, on_missing=on_missing)
-        with open_league(store, league or "") as opened:
-            results, own_rewards = _results_of_league(opened)
+        with open_store(store) as opened:
+            results, own_rewards = _results_of_league(opened.open(league or ""))
     from matchbandit.studies.replay import replay as play
 
     with bar("replaying") as advance:
@@ -156,18 +101,14 @@ def _results_of_league(league: "League") -> "tuple[PastResults, Distribution | N
     """Return the results of a league and their distribution."""
     from matchbandit.past_results import PastResults
 
-    about = league.about()
-    rows = league.results()
+    info = league.info()
+    rows = [(*pair.names, pair.count, pair.total) for pair in league.results(limit=ALL)]
     if not rows:
-        raise MatchbanditError(f"{league.name} has no results yet to replay. Record some first, or give a --file.")
-    sides = about["sides"]
-    results = PastResults.from_rows(
-        rows,
-        kind="players" if sides is None else "sides",
-        sides=None if sides is None else tuple(sides),
-        source=f"the league {league.name}",
-    )
-    return results, parse_rewards(about["rewards"])
+        raise MatchbanditError(f"{league.slug} has no results yet to replay. Record some first, or give a --file.")
+    sides = None if info.sides is None else (info.sides[0], info.sides[1])
+    kind: KindName = "players" if sides is None else "sides"
+    results = PastResults.from_rows(rows, kind=kind, sides=sides, source=f"the league {league.slug}")
+    return results, common.parse_rewards(info.rewards)
 
 
 def _results_of_file(
@@ -203,7 +144,9 @@ def read_past(
     """Read the results of a CSV or Parquet file; rows that are skipped are reported on stderr."""
     from matchbandit.past_results import read_results, skipped_rows
 
-    results = read_results(path, columns=parse_columns(column) or None, kind=kind, on_missing=on_missing or "error")
+    results = read_results(
+        path, columns=_parse_columns(column or []) or None, kind=kind, on_missing=on_missing or "error"
+    )
     if results.skipped:
         typer.echo(f"{path.name}: {skipped_rows(results.skipped)}.", err=True)
     return results
@@ -214,3 +157,23 @@ def refuse_without_file(file: str, *, column: list[str] | None, kind: str | None
     for name, value in (("--column", column), ("--kind", kind), ("--on-missing", on_missing)):
         if value:
             raise MatchbanditError(f"{name} goes with {file}.")
+
+
+def _parse_columns(texts: list[str]) -> dict[str, str]:
+    """Parse the columns of a file, from `first=ad,second=slot` or from one such option for each.
+
+    >>> _parse_columns(["first=ad,second=007", "reward=clicked, or not"])
+    {'first': 'ad', 'second': '007', 'reward': 'clicked, or not'}
+    """
+    parts: list[str] = []
+    for text in texts:
+        first, *more = text.split(",")
+        parts.append(first)
+        for part in more:  # a comma that no role follows belongs to the name of a column
+            if "=" in part:
+                parts.append(part.strip())
+            else:
+                parts[-1] += f",{part}"
+    # The name of a column stays as it is typed, also if it looks like a number.
+    columns = [common.parse_setting("--column", part)._replace(value=part.partition("=")[2]) for part in parts]
+    return common.merge_settings("--column", columns)

@@ -1,234 +1,144 @@
-"""`matchbandit league new` and `set`: create a league, and change its settings."""
+"""`matchbandit league new`, `set`, `archive`, `restore` and `delete`: leagues and their settings."""
 
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from matchbandit.cli.completion import DEFAULT_STORE
-from matchbandit.cli.league.parameters import (
-    BY,
-    Columns,
-    Duration,
-    Kind,
-    KindName,
-    LeagueName,
-    OnMissing,
-    StoreUrl,
-    duration_option,
-    open_league,
-    open_store,
-    parse_default,
-    parse_names,
-)
-from matchbandit.cli.league.replay import read_past, refuse_without_file
-from matchbandit.cli.league.views import league_output
-from matchbandit.cli.output import Output, prints_output
-from matchbandit.cli.parameters import (
-    POLICY_NAME,
-    REWARD_DISTRIBUTION,
-    Distribution,
-    Option,
-    Seed,
-    SelectionName,
-    choice,
-    integer,
-    merge_settings,
-    parsed_by,
-)
+from matchbandit.cli import parameters as common
+from matchbandit.cli.league.output import MAX_WAITING, print_league
+from matchbandit.cli.league.parameters import BY, LeagueName, on_league, on_store, parse_names
+from matchbandit.cli.league.replay import Columns, Kind, KindName, OnMissing, read_past, refuse_without_file
+from matchbandit.cli.output import Output, set_parameters
+from matchbandit.cli.parameters import Distribution, Option, Seed, argument, integer, optional, parsed_by
 from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import parse_duration
 
 if TYPE_CHECKING:
-    from matchbandit.live.records import Outcome
-else:
-    Outcome = object
-
-DEFAULT_POLICY = "rank1-thompson"
-
-Policy = Annotated[
-    str | None,
-    typer.Option(
-        help=f"A policy from `matchbandit policies`; by default {DEFAULT_POLICY}.", show_default=False, **POLICY_NAME
-    ),
-]
-Selection = Annotated[
-    SelectionName | None,
-    typer.Option(
-        help="Propose a matching (the default where the policy can), or one pair at a time.",
-        show_default=False,
-        **choice("selection", get_args(SelectionName)),
-    ),
-]
-Deadline = Annotated[
-    Duration | None,
-    typer.Option(
-        help="How long to wait for outcomes: 90m, 12h, 3d, or none, the default.",
-        show_default=False,
-        **duration_option("--deadline"),
-    ),
-]
-Default = Annotated[
-    Outcome | None,
-    typer.Option(
-        help="What to record at the deadline: a number, or void, the default.",
-        show_default=False,
-        **parsed_by(parse_default, "OUTCOME"),
-    ),
-]
-NoRematch = Annotated[
-    int | None,
-    typer.Option(
-        help="Do not repeat a pair within this number of proposals; by default 0.",
-        show_default=False,
-        **integer("--no-rematch", minimum=0),
-    ),
-]
-Shadow = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="A second policy, whose proposals are recorded but not played; none ends it.",
-        show_default=False,
-        autocompletion=POLICY_NAME["autocompletion"],
-    ),
-]
-Title = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="A title for people, besides the URL name.", show_default=False)
-]
-RecordPropensity = Annotated[
-    int | None,
-    typer.Option(
-        help="Record the probability of each proposed pair, estimated from this number of draws; 0: off.",
-        show_default=False,
-        **integer("--record-propensity", minimum=0),
-    ),
-]
+    from matchbandit.leagues import League, Store
+    from matchbandit.leagues.records import Outcome
 
 
-@prints_output
+def _parse_deadline(text: str) -> float:
+    """Parse a duration; `none` is 0."""
+    return 0.0 if text.strip().lower() == "none" else parse_duration("--deadline", text)
+
+
+def _parse_default(text: str) -> "Outcome":
+    from matchbandit.leagues.records import VOID
+
+    return VOID if text.strip().lower() == "void" else common.parse_float("--default", text, example="0, or void")
+
+
+_SELECTION = common.choice("selection", get_args(common.SelectionName))
+_DEADLINE, _DEFAULT = parsed_by(_parse_deadline, "DURATION"), parsed_by(_parse_default, "OUTCOME")
+_NO_REMATCH, _DRAWS = integer("--no-rematch", minimum=0), integer("--record-propensity", minimum=0)
+_SETTINGS: dict[str, Any] = {
+    "policy": Annotated[str | None, optional("The policy; by default rank1-thompson.", common.POLICY_NAME)],
+    "option": Option,
+    "selection": Annotated[str | None, optional("Propose a matching, or one pair at a time.", _SELECTION)],
+    "deadline": Annotated[float | None, optional("Time for outcomes: 90m, 12h, 3d, or none, the default.", _DEADLINE)],
+    "default": Annotated[object, optional("Outcome at the deadline: a number, or void, the default.", _DEFAULT)],
+    "no_rematch": Annotated[int | None, optional("Do not repeat a pair within so many proposals.", _NO_REMATCH)],
+    "title": Annotated[str | None, optional("A title for people, besides the URL name.", metavar="TEXT")],
+    "record_propensity": Annotated[int | None, optional("Draws for the recorded propensities; 0: off.", _DRAWS)],
+}
+"""The options of `new` and `set`."""
+
+
+def _with_settings(function: Callable[..., Output]) -> Callable[..., Output]:
+    """Add an option for each setting; the function gets those that were typed as `changes`."""
+
+    @wraps(function)
+    def command(*args: Any, **options: Any) -> Output:
+        changes = {name: value for name in _SETTINGS if (value := options.pop(name)) is not None}
+        if "option" in changes:
+            changes["options"] = common.merge_settings("--option", changes.pop("option"))
+        if "deadline" in changes:
+            changes["deadline"] = changes["deadline"] or None
+        return function(*args, changes=changes, **options)
+
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "changes"]
+    keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
+    set_parameters(command, [*parameters, *(keyword(name, annotation=each) for name, each in _SETTINGS.items())])
+    return command
+
+
+@partial(on_store, create=True)
+@_with_settings
 def new(
+    store: "Store",
     league: LeagueName,
-    players: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of the players.", show_default=False)
-    ] = None,
+    players: Annotated[list[str] | None, argument("[NAME]...", "Names of the players.")] = None,
     side: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SIDE=NAMES", help="Instead of players, twice: a side with its items, ads=spring,summer."),
+        list[str] | None, optional("Instead of players, twice: a side, ads=spring,summer.", metavar="SIDE=NAMES")
     ] = None,
     past: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Start with the results in this CSV or Parquet file.")
+        Path | None, optional("Start with the results in this CSV or Parquet file.", metavar="FILE")
     ] = None,
     column: Columns = None,
     kind: Kind = None,
     on_missing: OnMissing = None,
-    policy: Policy = None,
-    option: Option = None,
-    selection: Selection = None,
     rewards: Annotated[
         Distribution | None,
-        typer.Option(
-            help="Outcomes: bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS.",
-            show_default=False,
-            **REWARD_DISTRIBUTION,
-        ),
+        optional("bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS.", common.REWARD_DISTRIBUTION),
     ] = None,
     seed: Seed = 0,
-    deadline: Deadline = None,
-    default: Default = None,
-    no_rematch: NoRematch = None,
-    shadow: Shadow = None,
-    title: Title = None,
-    record_propensity: RecordPropensity = None,
-    store: StoreUrl = DEFAULT_STORE,
+    *,
+    changes: dict[str, Any],
 ) -> Output:
     """Create a league of players, or of two sides.
 
     More items can join at any time.
     """
-    sides = _parse_sides(side)
+    sides = _parse_sides(side or [])
     if sides and players:
         raise MatchbanditError("give the players' names, or --side twice, not both.")
-    changes = _changes(deadline, default, no_rematch, shadow, selection, title, record_propensity)
-    if option or policy:
-        changes |= {"policy": policy or DEFAULT_POLICY, "options": merge_settings("--option", option)}
+    items: dict[str, Any] = {"sides": sides} if sides else {"players": players} if players or past is None else {}
     if past is not None:
         named_kind: KindName | None = "sides" if sides else "players" if players else None
         if kind and named_kind and kind != named_kind:
             raise MatchbanditError(f"--kind {kind} does not go with a league of {named_kind}. Leave it out.")
-        changes["past"] = read_past(past, column, kind=kind or named_kind, on_missing=on_missing)
+        items["past"] = read_past(past, column, kind=kind or named_kind, on_missing=on_missing)
     else:
         refuse_without_file("--past", column=column, kind=kind, on_missing=on_missing)
-    with open_store(store, create=True) as opened:
-        created = opened.create(
-            league,
-            **({"sides": sides} if sides else {"players": players} if players or past is None else {}),
-            rewards=rewards or "bernoulli",
-            seed=seed,
-            by=BY,
-            **changes,
-        )
-        return league_output(created)
+    created = store.create(league, **items, rewards=rewards or "bernoulli", seed=seed, by=BY, **changes)
+    return league_output(created, f"Next: matchbandit league ask {league}")
 
 
-@prints_output
-def set_(
-    league: LeagueName,
-    policy: Policy = None,
-    option: Option = None,
-    selection: Selection = None,
-    deadline: Deadline = None,
-    default: Default = None,
-    no_rematch: NoRematch = None,
-    shadow: Shadow = None,
-    title: Title = None,
-    record_propensity: RecordPropensity = None,
-    store: StoreUrl = DEFAULT_STORE,
-) -> Output:
-    """Change the rules of a league, or its policy.
+@on_league
+@_with_settings
+def set_(league: "League", *, changes: dict[str, Any]) -> Output:
+    """Change the settings of a league, such as its policy.
 
-    All results are kept. `--shadow none` and `--deadline none` remove what was set.
+    All results are kept. `--deadline none` removes the deadline.
     """
-    changes = _changes(deadline, default, no_rematch, shadow, selection, title, record_propensity)
-    if policy is not None:
-        changes["policy"] = policy
-    if option or policy:
-        changes["options"] = merge_settings("--option", option)
     if not changes:
         raise MatchbanditError("say what to set, such as --deadline 3d or --policy cucb; --help lists all.")
-    with open_league(store, league) as opened:
-        opened.configure(**changes, by=BY)
-        return league_output(opened)
+    league.configure(**changes, by=BY)
+    return league_output(league)
 
 
-def _changes(
-    deadline: Duration | None,
-    default: Outcome | None,
-    no_rematch: int | None,
-    shadow: str | None,
-    selection: str | None,
-    title: str | None,
-    record_propensity: int | None,
-) -> dict[str, Any]:
-    """Return the settings that were given; the others stay as they are."""
-    options: dict[str, Any] = {
-        "default": default,
-        "no_rematch": no_rematch,
-        "selection": selection,
-        "title": title,
-        "record_propensity": record_propensity,
-    }
-    changes = {name: value for name, value in options.items() if value is not None}
-    if deadline is not None:
-        changes["deadline"] = deadline.seconds
-    if shadow is not None:
-        changes["shadow"] = None if shadow.lower() == "none" else shadow
-    return changes
+def league_output(league: "League", hint: str = "") -> Output:
+    """Return the settings of a league, and the pairs whose outcome is missing."""
+    info, open_proposals = league.info(), league.proposals(open_only=True, limit=MAX_WAITING).rows
+
+    def print_text() -> None:
+        print_league(info, open_proposals)
+        if hint:
+            typer.echo(hint)
+
+    return Output(info, print_text)
 
 
-def _parse_sides(texts: list[str] | None) -> dict[str, list[str]]:
+def _parse_sides(texts: list[str]) -> dict[str, list[str]]:
     """Parse the two sides with their items, from `ads=spring,summer` and `slots=top,left`."""
     sides: dict[str, list[str]] = {}
-    for text in texts or []:
+    for text in texts:
         name, _, items = text.partition("=")
         if name.strip() in sides:
             raise MatchbanditError(f"--side {name.strip()} is given twice. The two sides have two names.")
@@ -238,3 +148,44 @@ def _parse_sides(texts: list[str] | None) -> dict[str, list[str]]:
     if len(sides) not in (0, 2):
         raise MatchbanditError(f"--side is given twice, once for each side; got {len(sides)}.")
     return sides
+
+
+@on_store
+def archive(store: "Store", league: LeagueName) -> Output:
+    """Make a league read-only.
+
+    It is no longer listed, and its deadlines do not pass.
+    """
+    store.archive(league, by=BY)
+    return _status_output(league, "archived")
+
+
+@on_store
+def restore(store: "Store", league: LeagueName) -> Output:
+    """Make an archived or deleted league active again."""
+    store.restore(league, by=BY)
+    return _status_output(league, "active")
+
+
+@on_store
+def delete(
+    store: "Store",
+    league: LeagueName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Erase it at once: it cannot be restored.")] = False,
+) -> Output:
+    """Delete a league.
+
+    It is hidden at once, can be restored for 30 days, and is then erased.
+    """
+    if not yes and not sys.stdin.isatty():
+        raise MatchbanditError(f"cannot ask whether to delete {league!r}: there is no terminal. Add --yes.")
+    if not yes and not typer.confirm(f"{'Erase' if now else 'Delete'} the league {league!r}?", err=True):
+        raise MatchbanditError(f"{league!r} was not deleted.")
+    store.delete(league, now=now, by=BY)
+    hint = f"; for 30 days it can be restored: matchbandit league restore {league}"
+    return _status_output(league, "erased") if now else _status_output(league, "deleted", hint)
+
+
+def _status_output(league: str, status: str, hint: str = "") -> Output:
+    return Output({"slug": league, "status": status}, f"{league}: {status}{hint}")
