@@ -31,6 +31,8 @@ class Output(NamedTuple):
     text: str | Callable[[], None]
     """Lines to print otherwise, or the function that prints them."""
     exit_code: int = 0
+    warning: str | None = None
+    """Why the data are not to be trusted; printed before the text."""
 
 
 def prints_output(function: Callable[..., Output]) -> Callable[..., None]:
@@ -41,10 +43,13 @@ def prints_output(function: Callable[..., Output]) -> Callable[..., None]:
         output = function(*args, **options)
         if as_json:
             print_json(output.data)
-        elif callable(output.text):
-            output.text()
-        elif output.text:
-            typer.echo(output.text)
+        else:
+            if output.warning is not None:
+                print_wrapped(f"warning: {output.warning}")
+            if callable(output.text):
+                output.text()
+            elif output.text:
+                typer.echo(output.text)
         if output.exit_code:
             raise typer.Exit(output.exit_code)
 

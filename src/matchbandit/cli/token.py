@@ -49,8 +49,7 @@ def new(
     from matchbandit.leagues import tokens
 
     token, secret = tokens.create(store, label, scope=scope, leagues=league or None, lifetime=expires)
-    statuses = ("active", "archived")
-    known = {info.slug for status in statuses for info in store.leagues(slugs=league or [], status=status)}
+    known = {info.slug for each in ("active", "archived") for info in store.leagues(slugs=league or [], status=each)}
 
     def print_text() -> None:
         typer.echo(secret)

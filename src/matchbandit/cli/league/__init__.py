@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from matchbandit.cli.league.items import join, leave, rename, rule
+from matchbandit.cli.league.leagues import archive, delete, export, import_, new, restore, set_
 from matchbandit.cli.league.proposals import ask, tell
 from matchbandit.cli.league.replay import replay
-from matchbandit.cli.league.settings import archive, delete, new, restore, set_
 from matchbandit.cli.league.show import list_, ranking, show, why
-from matchbandit.cli.league.transfer import export, import_
 
 _QUESTIONS = (new, list_, show, ask, tell, why, ranking)
 _CHANGES = (join, leave, rename, rule, set_, replay, export, import_, archive, restore, delete)

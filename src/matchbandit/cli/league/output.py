@@ -33,15 +33,8 @@ def format_interval(record: Any) -> str:
     return "" if record.low is None else f"{fixed(record.low, 2)}–{fixed(record.high, 2)}"
 
 
-def print_warning(warning: str | None) -> None:
-    """Print why the numbers that follow are not to be trusted, if so."""
-    if warning is not None:
-        print_wrapped(f"warning: {warning}")
-
-
 def print_proposal(proposal: "Proposal") -> None:
-    """Print the warning, the pairs of a proposal with their outcomes, who sits out, and what is expected."""
-    print_warning(proposal.warning)
+    """Print the pairs of a proposal with their outcomes, who sits out, and what is expected."""
     due = f", outcomes by {format_time(proposal.due)}" if proposal.due and proposal.open else ""
     typer.echo(f"proposal {proposal.number}{due}")
     for pair in proposal.pairs:
@@ -71,9 +64,8 @@ def format_size(info: "LeagueInfo") -> str:
     return f"{items}, {info.items - info.active} left" if info.items > info.active else items
 
 
-def print_league(info: "LeagueInfo", open_proposals: "list[Proposal]") -> None:
-    """Print the warning, the settings of a league, and the first pairs whose outcome is missing."""
-    print_warning(info.warning)
+def print_league(info: "LeagueInfo", open_proposals: "list[Proposal]", hint: str = "") -> None:
+    """Print the settings of a league, the first pairs whose outcome is missing, and what to do next."""
     settings, options = info.settings, format_options(info.settings["options"])
     typer.echo(f"{info.slug}{f' ({info.title})' if info.title else ''}: {format_size(info)}")
     lines = [f"policy: {settings['policy']}{f' ({options})' if options else ''}, {info.rewards} rewards"]
@@ -95,3 +87,5 @@ def print_league(info: "LeagueInfo", open_proposals: "list[Proposal]") -> None:
         print_records(rows, ("proposal", "waiting for", "due"))
     if info.waiting > len(waiting):
         typer.echo(f"and {plural(info.waiting - len(waiting), 'pair')} more")
+    if hint:
+        typer.echo(hint)

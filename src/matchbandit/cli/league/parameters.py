@@ -4,7 +4,7 @@ import csv
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 Names = tuple[str, str]
 BY = "shell"
 """Who acts, in the history; not the user's name, which is personal data."""
-ALL = 10**9
-"""A limit for lists that are read as a whole."""
 _STORE_HELP = "The store of the leagues: a file, sqlite:///FILE or postgresql://…."
 StoreUrl = Annotated[str, typer.Option("--store", metavar="URL", envvar=STORE_VARIABLE, help=_STORE_HELP)]
 LeagueName = Annotated[str, argument("LEAGUE", "Name of the league.", autocompletion=complete_league)]
@@ -86,14 +84,21 @@ def on_league(function: Callable[..., Output]) -> Callable[..., None]:
     return on_store(command)
 
 
-def all_rows(read: Callable[..., Any], limit: int = ALL, **filters: Any) -> list[Any]:
-    """Return the first rows of a list, from as many pages as they take."""
-    page = read(limit=limit, **filters)
-    rows = list(page.rows)
-    while page.next is not None and len(rows) < limit:
-        page = read(limit=limit - len(rows), after=page.next, **filters)
-        rows += page.rows
-    return rows
+def with_options(name: str, options: dict[str, Any]) -> Callable[[Callable[..., Output]], Callable[..., Output]]:
+    """Add options to a command, which gets those that were typed as one dict by this name."""
+
+    def decorate(function: Callable[..., Output]) -> Callable[..., Output]:
+        @wraps(function)
+        def command(*args: Any, **typed: Any) -> Output:
+            given = {key: value for key in options if (value := typed.pop(key)) is not None}
+            return function(*args, **typed, **{name: given})
+
+        parameters = [each for each in inspect.signature(function).parameters.values() if each.name != name]
+        keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
+        set_parameters(command, [*parameters, *(keyword(key, annotation=kind) for key, kind in options.items())])
+        return command
+
+    return decorate
 
 
 # --- names and pairs ---
@@ -101,7 +106,7 @@ def all_rows(read: Callable[..., Any], limit: int = ALL, **filters: Any) -> list
 
 def item_names(league: "League") -> list[str]:
     """Return the names of all items, in the order of their ids."""
-    return [item.name for item in league.items(limit=ALL)]
+    return [item.name for item in league.items()]
 
 
 def parse_names(texts: Iterable[str], known: Iterable[str] = ()) -> list[str]:

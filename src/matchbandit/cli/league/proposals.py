@@ -1,13 +1,15 @@
-"""`matchbandit league ask` and `tell`: proposals and their outcomes."""
+"""`matchbandit league ask` and `tell`: proposals, their outcomes, and scoresheets, which are CSV files of outcomes."""
 
+import csv
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.league.output import format_receipt, print_proposal
-from matchbandit.cli.league.parameters import ALL, BY, item_names, on_league, parse_names, parse_pair
-from matchbandit.cli.league.scoresheet import check_writable, parse_outcomes, read_scoresheet, write_scoresheet
+from matchbandit.cli.league.output import format_outcome, format_receipt, print_proposal
+from matchbandit.cli.league.parameters import BY, item_names, on_league, parse_names, parse_pair
 from matchbandit.cli.output import Output
 from matchbandit.cli.parameters import argument, optional, parse_int, parsed_by
 from matchbandit.errors import MatchbanditError, unknown
@@ -15,7 +17,11 @@ from matchbandit.errors import MatchbanditError, unknown
 if TYPE_CHECKING:
     from matchbandit.leagues import League
     from matchbandit.leagues.items import Name
+    from matchbandit.leagues.records import Outcome, Proposal
 
+    Outcomes = list[tuple[str, str, Outcome]]
+
+HEADS = ("proposal", "first", "second", "outcome")
 _AVAILABLE_HELP = (
     "Pair only these, separated by commas, or with the option repeated; by default everybody who has not left. Quote a "
     "name that contains a comma: '\"Dee, Jr.\",eve'."
@@ -42,7 +48,7 @@ def ask(
     proposal = league.ask(available=names, fixed=fixed, key=key, by=BY)
     if sheet is not None:
         write_scoresheet(proposal, sheet)
-    return Output(proposal, lambda: print_proposal(proposal))
+    return Output(proposal, lambda: print_proposal(proposal), warning=proposal.warning)
 
 
 def _resolve_available(league: "League", available: list[str] | None, absent: list[str] | None) -> "list[Name] | None":
@@ -51,7 +57,7 @@ def _resolve_available(league: "League", available: list[str] | None, absent: li
         raise MatchbanditError("give --available or --absent, not both.")
     if not absent:
         return [*parse_names(available, item_names(league))] if available else None
-    active = {item.id: item.name for item in league.items(limit=ALL, active=True)}
+    active = {item.id: item.name for item in league.items(active=True)}
     absentees = parse_names(absent, active.values())
     for name in absentees:
         if name not in active.values():
@@ -103,3 +109,97 @@ def tell(
     else:
         receipts = league.tell_many(rows, by=BY)
     return Output(receipts, "\n".join(map(format_receipt, receipts)))
+
+
+# --- outcomes ---
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place where no scoresheet can be written, before a proposal is made for it."""
+    place = path if path.exists() else path.absolute().parent
+    if path.is_dir() or not os.access(place, os.W_OK):
+        why = "it is a folder" if path.is_dir() else "no such folder" if not place.exists() else "it is not writable"
+        raise MatchbanditError(f"--sheet {path} cannot be written: {why}. Name another file; nothing was proposed.")
+
+
+def write_scoresheet(proposal: "Proposal", path: Path) -> None:
+    """Write a line for each pair; missing outcomes are empty."""
+    from matchbandit.leagues.csv_tables import quote_formula
+
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(HEADS)
+        for pair in proposal.pairs:
+            outcome = "" if pair.outcome is None else format_outcome(pair.outcome)
+            lines.writerow((proposal.number, *map(quote_formula, pair.names), outcome))
+
+
+def read_scoresheet(path: Path, number: int | None) -> "dict[int, Outcomes]":
+    """Read the outcomes of a scoresheet by proposal; lines without one are skipped.
+
+    Lines of a sheet name their proposals, unless `number` does.
+    """
+    from matchbandit.leagues.csv_tables import unquote_formula
+
+    outcomes: dict[int, Outcomes] = {}
+    for at, line in _lines(path):
+        where, proposal = f"{path}, line {at}", line.get("proposal", "").strip()
+        if number is not None and proposal not in ("", str(number)):
+            raise MatchbanditError(f"{where} belongs to proposal {proposal}, not to {number}. Name that, or none.")
+        if not line["outcome"].strip():
+            continue
+        if number is None and not (proposal.isascii() and proposal.isdecimal() and len(proposal) < 19):
+            raise MatchbanditError(f"{where}: 'proposal' must be its number; got {proposal!r}. Fill it in, or type it.")
+        first, second = (unquote_formula(line[head].strip()) for head in HEADS[1:3])
+        if not (first and second):
+            raise MatchbanditError(f"{where}: a name is missing. A line has {', '.join(HEADS)}.")
+        row = (first, second, parse_outcome(line["outcome"], where=where))
+        outcomes.setdefault(int(proposal) if number is None else number, []).append(row)
+    if not outcomes:
+        raise MatchbanditError(f"{path} has no outcomes yet. Fill in the column 'outcome'; empty ones are skipped.")
+    return outcomes
+
+
+def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Read the lines below the header, with their numbers."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark in front
+            reader = csv.DictReader(file, restval="")
+            heads = reader.fieldnames = [head.strip().lower() for head in reader.fieldnames or []]
+            lines = [(reader.line_num, line) for line in reader]
+    except OSError as error:
+        raise MatchbanditError(f"{path} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise MatchbanditError(f"{path} is not a CSV file in UTF-8: {error}.") from None
+    for head in HEADS[1:]:
+        if head not in heads:
+            need = f"Its first line must name {', '.join(HEADS[1:])}, and may name proposal."
+            raise MatchbanditError(f"{path} has no column {head!r}. {need}")
+    return lines
+
+
+def parse_outcomes(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> "Outcomes":
+    """Parse the outcomes of `ann+bob=1 cem+dee=void`.
+
+    >>> parse_outcomes(["ann+bob=1", "cem+dee=void"], list)
+    [('ann', 'bob', 1.0), ('cem', 'dee', VOID)]
+    """
+    outcomes: Outcomes = []
+    for text in texts:
+        pair, equals, outcome = text.rpartition("=")
+        if not equals:
+            raise MatchbanditError(f"an outcome is typed like ann+bob=1 or ann+bob=void; got {text!r}.")
+        outcomes.append((*parse_pair(pair, known), parse_outcome(outcome, where=pair)))
+    return outcomes
+
+
+def parse_outcome(text: str, *, where: str) -> "Outcome":
+    """Parse a number, or `void` for a pair that never met."""
+    from matchbandit.leagues.records import VOID
+
+    try:
+        return VOID if text.strip().lower() == "void" else float(text)
+    except ValueError:
+        raise MatchbanditError(
+            f"{where}: an outcome is a number, what the pair achieved together, or void if it never met; got {text!r}."
+        ) from None

@@ -1,26 +1,20 @@
 """`matchbandit league list`, `show`, `ranking` and `why`."""
 
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.league.output import (
-    format_interval,
-    format_outcome,
-    format_time,
-    print_proposal,
-    print_warning,
-)
-from matchbandit.cli.league.parameters import ALL, Names, all_rows, item_names, on_league, on_store, parse_pair
-from matchbandit.cli.league.settings import league_output
+from matchbandit.cli.league.leagues import league_output
+from matchbandit.cli.league.output import format_interval, format_outcome, format_time, print_proposal
+from matchbandit.cli.league.parameters import Names, Side, item_names, on_league, on_store, parse_pair
 from matchbandit.cli.output import Output, print_records, print_wrapped
-from matchbandit.cli.parameters import argument, choice, integer, optional, parsed_by
+from matchbandit.cli.parameters import argument, choice, integer, optional
 from matchbandit.errors import MatchbanditError
-from matchbandit.formatting import short
 
 if TYPE_CHECKING:
     from matchbandit.leagues import League, Store
+    from matchbandit.leagues.records import Explanation
 
 _STATUS = choice("status", ("active", "archived", "deleted"))
 _LISTS = {
@@ -36,7 +30,7 @@ _LISTS = {
 @on_store
 def list_(store: "Store", status: Annotated[str, typer.Option(help="Which ones.", **_STATUS)] = "active") -> Output:
     """List the leagues of a store."""
-    leagues = all_rows(store.leagues, status=status)
+    leagues = store.leagues(limit=None, status=status).rows
     if not leagues:
         hint = "no league yet. Create one: matchbandit league new NAME ann bob cem dee"
         return Output([], hint if status == "active" else f"no league is {status}.")
@@ -47,22 +41,6 @@ def list_(store: "Store", status: Annotated[str, typer.Option(help="Which ones."
         counts = (info.active, info.proposals, info.results, info.waiting)
         rows.append((info.slug, info.title, sides, info.settings["policy"], *counts, info.warning and "rejected"))
     return Output(leagues, lambda: print_records(rows, heads))
-
-
-def _time(name: str) -> dict[str, Any]:
-    """Parse times such as 2026-11-16 or 2026-11-16T09:30, in UTC unless they say otherwise."""
-
-    def parse(text: str) -> str:
-        try:
-            time = datetime.fromisoformat(text)
-            time = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-        except (ValueError, OverflowError):
-            raise MatchbanditError(
-                f"{name} takes a time such as 2026-11-16 or 2026-11-16T09:30; got {text!r}."
-            ) from None
-        return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-    return parsed_by(parse, "TIME")
 
 
 @on_league
@@ -76,8 +54,8 @@ def show(
     proposal: Annotated[int | None, optional("Show one proposal, by number.", integer("--proposal"))] = None,
     limit: Annotated[int | None, optional("List at most so many.", integer("--limit"))] = None,
     newest: Annotated[bool, typer.Option("--newest", help="List the newest first.")] = False,
-    since: Annotated[str | None, optional("List what is from this time on.", _time("--since"))] = None,
-    until: Annotated[str | None, optional("List what is from before this time.", _time("--until"))] = None,
+    since: Annotated[str | None, optional("List what is from this time on, in UTC.", metavar="TIME")] = None,
+    until: Annotated[str | None, optional("List what is from before it: 2026-11-16T09:30.", metavar="TIME")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
 ) -> Output:
     """Show a league and its missing outcomes, one proposal, or a list."""
@@ -85,18 +63,18 @@ def show(
     names = [name for name, is_chosen in flags.items() if is_chosen]
     if len(names) + (proposal is not None) > 1:
         raise MatchbanditError("show a proposal or one list at a time, such as --history.")
-    values = {"newest": newest or None, "since": since, "until": until}
-    filters = {name: value for name, value in values.items() if value is not None}
+    bounds = {"newest_first": newest or None, "since": since, "until": until}
+    bounds = {name: value for name, value in bounds.items() if value is not None}
     if not names:
-        if filters or csv or limit is not None:
+        if bounds or csv or limit is not None:
             raise MatchbanditError("--limit, --newest, --since, --until and --csv go with a list, such as --history.")
         if proposal is None:
             return league_output(league)
         one = league.proposal(proposal)
-        return Output(one, lambda: print_proposal(one))
-    if filters and (items or results):
-        raise MatchbanditError(f"--{next(iter(filters))} goes with --proposals, --progress or --history.")
-    records = all_rows(getattr(league, "summaries" if progress else names[0]), limit or ALL, **filters)
+        return Output(one, lambda: print_proposal(one), warning=one.warning)
+    if bounds and (items or results):
+        raise MatchbanditError("--newest, --since and --until go with --proposals, --progress or --history.")
+    records = _read(getattr(league, "summaries" if progress else names[0]), limit, bounds)
     rows = records
     if proposals:  # a row for each pair
         rows = [{"proposal": each.number, "at": each.at, **vars(pair)} for each in records for pair in each.pairs]
@@ -107,6 +85,16 @@ def show(
     heads = _LISTS[names[0]]
     table = [[_value(row, head) for head in heads] for row in rows]
     return Output(records, (lambda: print_records(table, heads)) if table else f"no {names[0]} yet.")
+
+
+def _read(read: Callable[..., Any], limit: int | None, bounds: dict[str, Any]) -> list[Any]:
+    """Return the first records of a list; its pages may be shorter than their limit."""
+    page = read(limit=limit, **bounds)
+    records = list(page.rows)
+    while limit is not None and len(records) < limit and page.next is not None:
+        page = read(limit=limit - len(records), after=page.next, **bounds)
+        records += page.rows
+    return records
 
 
 def _value(row: Any, head: str) -> Any:
@@ -121,42 +109,31 @@ def ranking(league: "League") -> Output:
 
     A pair is expected to achieve the product of its strengths. The interval contains a strength with probability 90 %.
     """
-    standings, warning = league.ranking(), league.info().warning
+    standings = league.ranking()
     heads = ("rank", "name", "side", "strength", "90 %", "results", "average", "byes")
     rows = [
         (each.rank, each.name, each.side, each.estimate, format_interval(each), each.results, each.mean, each.byes)
         for each in standings
     ]
-
-    def print_text() -> None:
-        print_warning(warning)
-        print_records(rows, heads)
-
-    return Output({"warning": warning, "rows": standings}, print_text)
+    return Output(standings, lambda: print_records(rows, heads), warning=standings.warning)
 
 
 @on_league
 def why(
     league: "League",
     what: Annotated[list[str] | None, argument("[WHAT]...", "A name, a pair or the number of a proposal.")] = None,
-    proposal: Annotated[
-        int | None, optional("A proposal, where an item has its number.", integer("--proposal"))
-    ] = None,
+    proposal: Annotated[int | None, optional("A proposal, if items have numbers.", integer("--proposal"))] = None,
+    side: Side = None,
 ) -> Output:
-    """Explain an item, a pair (ann+bob, or two names), a proposal or the league, in a sentence and in numbers.
+    """Explain an item, a pair (ann+bob, or two names), a proposal or the league.
 
     Of the league it says whether the results fit the model in which each item has one strength.
     """
     if what and proposal is not None:
         raise MatchbanditError("ask about a name, a pair or a proposal, one at a time.")
-    answer = league.why(_parse_subject(what, item_names(league), league.slug) if what else proposal)
-
-    def print_text() -> None:
-        print_warning(answer.warning)
-        print_wrapped(answer.sentence)
-        _print_numbers(answer.numbers)
-
-    return Output(answer, print_text)
+    subject = _parse_subject(what, item_names(league), league.slug) if what else proposal
+    answer = league.why(subject, side=side)
+    return Output(answer, lambda: _print_explanation(answer), warning=answer.warning)
 
 
 def _parse_subject(words: list[str], names: list[str], slug: str) -> str | int | Names:
@@ -180,21 +157,8 @@ def _parse_subject(words: list[str], names: list[str], slug: str) -> str | int |
     )
 
 
-def _print_numbers(numbers: dict[str, Any]) -> None:
-    """Print the pairs of a proposal or of a bad fit as a table, or all numbers in a line."""
-    if "pairs" in numbers:
-        heads: tuple[str, ...] = ("pair", "expected", "drawn", "best guess too", "outcome")
-        rows: list[Any] = [
-            (pair.names, pair.expected, pair.value, pair.in_best_guess, format_outcome(pair.outcome))
-            for pair in numbers["pairs"]
-        ]
-    else:
-        heads, rows = ("pair", "standard deviations off"), getattr(numbers.get("fit"), "worst", [])
-        shown = {
-            key: value
-            for key, value in numbers.items()
-            if isinstance(value, int | float) and not isinstance(value, bool) and key not in ("item", "proposal")
-        }
-        print_wrapped(", ".join(f"{key.replace('_', ' ')} {short(value)}" for key, value in shown.items()))
-    if rows:
-        print_records(rows, heads)
+def _print_explanation(answer: "Explanation") -> None:
+    """Print the sentence, and the pairs that deviate most from a model that does not fit."""
+    print_wrapped(answer.sentence)
+    if "fit" in answer.numbers and answer.numbers["fit"].worst:
+        print_records(answer.numbers["fit"].worst, ("pair", "standard deviations off"))

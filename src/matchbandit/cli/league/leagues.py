@@ -1,9 +1,7 @@
-"""`matchbandit league new`, `set`, `archive`, `restore` and `delete`: leagues and their settings."""
+"""`matchbandit league new`, `set`, `export`, `import`, `archive`, `restore` and `delete`: leagues as a whole."""
 
-import inspect
 import sys
-from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -11,10 +9,10 @@ import typer
 
 from matchbandit.cli import parameters as common
 from matchbandit.cli.league.output import MAX_WAITING, print_league
-from matchbandit.cli.league.parameters import BY, LeagueName, on_league, on_store, parse_names
-from matchbandit.cli.league.replay import Columns, Kind, KindName, OnMissing, read_past, refuse_without_file
-from matchbandit.cli.output import Output, set_parameters
-from matchbandit.cli.parameters import Distribution, Option, Seed, argument, integer, optional, parsed_by
+from matchbandit.cli.league.parameters import BY, LeagueName, SomeLeague, on_league, on_store, parse_names, with_options
+from matchbandit.cli.league.replay import FILE_OPTIONS, read_past, refuse_without_file
+from matchbandit.cli.output import Output
+from matchbandit.cli.parameters import Distribution, argument, integer, optional, parsed_by
 from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import parse_duration
 
@@ -39,7 +37,7 @@ _DEADLINE, _DEFAULT = parsed_by(_parse_deadline, "DURATION"), parsed_by(_parse_d
 _NO_REMATCH, _DRAWS = integer("--no-rematch", minimum=0), integer("--record-propensity", minimum=0)
 _SETTINGS: dict[str, Any] = {
     "policy": Annotated[str | None, optional("The policy; by default rank1-thompson.", common.POLICY_NAME)],
-    "option": Option,
+    "option": common.Option,
     "selection": Annotated[str | None, optional("Propose a matching, or one pair at a time.", _SELECTION)],
     "deadline": Annotated[float | None, optional("Time for outcomes: 90m, 12h, 3d, or none, the default.", _DEADLINE)],
     "default": Annotated[object, optional("Outcome at the deadline: a number, or void, the default.", _DEFAULT)],
@@ -50,45 +48,26 @@ _SETTINGS: dict[str, Any] = {
 """The options of `new` and `set`."""
 
 
-def _with_settings(function: Callable[..., Output]) -> Callable[..., Output]:
-    """Add an option for each setting; the function gets those that were typed as `changes`."""
-
-    @wraps(function)
-    def command(*args: Any, **options: Any) -> Output:
-        changes = {name: value for name in _SETTINGS if (value := options.pop(name)) is not None}
-        if "option" in changes:
-            changes["options"] = common.merge_settings("--option", changes.pop("option"))
-        if "deadline" in changes:
-            changes["deadline"] = changes["deadline"] or None
-        return function(*args, changes=changes, **options)
-
-    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "changes"]
-    keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
-    set_parameters(command, [*parameters, *(keyword(name, annotation=each) for name, each in _SETTINGS.items())])
-    return command
+_SIDE_HELP, _PAST_HELP = (
+    "Instead of players, twice: ads=spring,summer.",
+    "Start with the results in this CSV or Parquet file.",
+)
+_REWARDS_HELP = "bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS."
 
 
 @partial(on_store, create=True)
-@_with_settings
+@with_options("changes", _SETTINGS)
+@with_options("reading", FILE_OPTIONS)
 def new(
     store: "Store",
     league: LeagueName,
     players: Annotated[list[str] | None, argument("[NAME]...", "Names of the players.")] = None,
-    side: Annotated[
-        list[str] | None, optional("Instead of players, twice: a side, ads=spring,summer.", metavar="SIDE=NAMES")
-    ] = None,
-    past: Annotated[
-        Path | None, optional("Start with the results in this CSV or Parquet file.", metavar="FILE")
-    ] = None,
-    column: Columns = None,
-    kind: Kind = None,
-    on_missing: OnMissing = None,
-    rewards: Annotated[
-        Distribution | None,
-        optional("bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS.", common.REWARD_DISTRIBUTION),
-    ] = None,
-    seed: Seed = 0,
+    side: Annotated[list[str] | None, optional(_SIDE_HELP, metavar="SIDE=NAMES")] = None,
+    past: Annotated[Path | None, optional(_PAST_HELP, metavar="FILE")] = None,
+    rewards: Annotated[Distribution | None, optional(_REWARDS_HELP, common.REWARD_DISTRIBUTION)] = None,
+    seed: common.Seed = 0,
     *,
+    reading: dict[str, Any],
     changes: dict[str, Any],
 ) -> Output:
     """Create a league of players, or of two sides.
@@ -99,19 +78,19 @@ def new(
     if sides and players:
         raise MatchbanditError("give the players' names, or --side twice, not both.")
     items: dict[str, Any] = {"sides": sides} if sides else {"players": players} if players or past is None else {}
-    if past is not None:
-        named_kind: KindName | None = "sides" if sides else "players" if players else None
-        if kind and named_kind and kind != named_kind:
-            raise MatchbanditError(f"--kind {kind} does not go with a league of {named_kind}. Leave it out.")
-        items["past"] = read_past(past, column, kind=kind or named_kind, on_missing=on_missing)
+    if past is None:
+        refuse_without_file("--past", reading)
     else:
-        refuse_without_file("--past", column=column, kind=kind, on_missing=on_missing)
-    created = store.create(league, **items, rewards=rewards or "bernoulli", seed=seed, by=BY, **changes)
+        kind = "sides" if sides else "players" if players else None
+        if kind is not None and reading.setdefault("kind", kind) != kind:
+            raise MatchbanditError(f"--kind {reading['kind']} does not go with a league of {kind}. Leave it out.")
+        items["past"] = read_past(past, reading)
+    created = store.create(league, **items, rewards=rewards or "bernoulli", seed=seed, by=BY, **_values(changes))
     return league_output(created, f"Next: matchbandit league ask {league}")
 
 
 @on_league
-@_with_settings
+@with_options("changes", _SETTINGS)
 def set_(league: "League", *, changes: dict[str, Any]) -> Output:
     """Change the settings of a league, such as its policy.
 
@@ -119,20 +98,21 @@ def set_(league: "League", *, changes: dict[str, Any]) -> Output:
     """
     if not changes:
         raise MatchbanditError("say what to set, such as --deadline 3d or --policy cucb; --help lists all.")
-    league.configure(**changes, by=BY)
+    league.configure(**_values(changes), by=BY)
     return league_output(league)
+
+
+def _values(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as the league takes them."""
+    if "option" in changes:
+        changes["options"] = common.merge_settings("--option", changes.pop("option"))
+    return changes | ({"deadline": changes["deadline"] or None} if "deadline" in changes else {})
 
 
 def league_output(league: "League", hint: str = "") -> Output:
     """Return the settings of a league, and the pairs whose outcome is missing."""
     info, open_proposals = league.info(), league.proposals(open_only=True, limit=MAX_WAITING).rows
-
-    def print_text() -> None:
-        print_league(info, open_proposals)
-        if hint:
-            typer.echo(hint)
-
-    return Output(info, print_text)
+    return Output(info, lambda: print_league(info, open_proposals, hint), warning=info.warning)
 
 
 def _parse_sides(texts: list[str]) -> dict[str, list[str]]:
@@ -148,6 +128,49 @@ def _parse_sides(texts: list[str]) -> dict[str, list[str]]:
     if len(sides) not in (0, 2):
         raise MatchbanditError(f"--side is given twice, once for each side; got {len(sides)}.")
     return sides
+
+
+@on_store
+def export(
+    store: "Store",
+    league: SomeLeague = None,
+    out: Annotated[Path | None, optional("The file, by default LEAGUE.jsonl.gz, or folder.", metavar="PATH")] = None,
+    without_names: Annotated[bool, typer.Option("--without-names", help="Leave the names out.")] = False,
+) -> Output:
+    """Write a league into one file, or all leagues into a folder.
+
+    For `import` elsewhere. A file name that ends in .gz is compressed.
+    """
+    if league is None:
+        folder = out or Path()
+        folder.mkdir(parents=True, exist_ok=True)
+        infos = [info for status in ("active", "archived") for info in store.leagues(limit=None, status=status)]
+        files = {info.slug: folder / f"{info.slug}.jsonl.gz" for info in infos}
+    else:
+        files = {league: out or Path(f"{league}.jsonl.gz")}
+    for name, file in files.items():
+        store.open(name).export(file, names=not without_names)
+    data = {name: str(file) for name, file in files.items()}
+    return Output(data, "\n".join(f"{name}: {file}" for name, file in data.items()))
+
+
+@partial(on_store, create=True)
+def import_(
+    store: "Store",
+    files: Annotated[list[Path], argument("FILE...", "Exported leagues.")],
+    as_: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Another name for it.")] = None,
+) -> Output:
+    """Import leagues that were exported.
+
+    Numbers and the history stay the same.
+    """
+    if as_ is not None and len(files) > 1:
+        raise MatchbanditError("--as names one league; import one file at a time with it.")
+    try:
+        names = [store.import_league(file, slug=as_).slug for file in files]
+    except OSError as error:
+        raise MatchbanditError(f"{error.filename} cannot be read: {error.strerror}.") from None
+    return Output(names, "\n".join(f"{name}: from {file}" for name, file in zip(names, files, strict=True)))
 
 
 @on_store
