@@ -82,6 +82,10 @@ class NameIndex:
             raise LeagueError("bad-value", f"a pair is two players; got {names[0]!r} twice.")
         return min(a, b), max(a, b)
 
+    def is_erased(self, item: int) -> bool:
+        """Was the name of this item erased?"""
+        return self._by_id[item].name is None
+
     def name(self, item: int) -> str:
         """The name of an item that was looked up."""
         row = self._by_id.get(item)

@@ -58,6 +58,13 @@ def capabilities(policy: str) -> "Capabilities":
     return CATALOGUE[policy].capabilities
 
 
+def draws(policy: str) -> bool:
+    """Are its values random draws, and not indices?"""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    return bool(getattr(CATALOGUE.get(policy), "draws", False))
+
+
 def policy_names() -> list[str]:
     """The policies that a league can use."""
     from matchbandit.policies.catalogue import CATALOGUE
@@ -253,7 +260,7 @@ def total_interval(posterior: "Posterior", ends: "Pairs", level: float) -> tuple
     total = float(means.sum())
     if not total > 0.0:
         return total, total, total
-    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs))
+    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs)).astype(np.float64)
     if posterior.factor is not None:
         variance = float(gradient @ posterior.covariance @ gradient)
     else:
@@ -282,11 +289,14 @@ def read_past_results(past: Any) -> "PastResults":
 
     from matchbandit.past_results import PastResults, read_results
 
-    if isinstance(past, PastResults):
-        return past
-    if isinstance(past, str | PathLike) or hasattr(past, "columns"):
-        return read_results(past)
-    return PastResults.from_rows(past)
+    try:
+        if isinstance(past, PastResults):
+            return past
+        if isinstance(past, str | PathLike) or hasattr(past, "columns"):
+            return read_results(past)
+        return PastResults.from_rows(past)
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None
 
 
 def max_plays() -> int:

@@ -40,6 +40,7 @@ _COUNT_TOLD = (
 _OVERDUE = select(_proposal.c.number).where(
     _proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0, _proposal.c.due <= bindparam("now")
 )
+_FIRST_OVERDUE = _OVERDUE.limit(1)
 
 
 def rows_of(outcomes: Mapping[Any, Any] | Iterable[Any]) -> list[tuple[Any, Any]]:
@@ -120,6 +121,11 @@ def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Re
     if not listed:
         return Receipt(number, 0, 0, _close(tx, number, 0))
     return tell(tx, resolve(tx.connection, tx.league, number, [(pair, VOID) for pair in listed]))
+
+
+def is_overdue(connection: Connection, league: LeagueRow, now: str) -> bool:
+    """Has a deadline passed, so that outcomes are to be set before anything is decided?"""
+    return connection.execute(_FIRST_OVERDUE, {"of_league": league.id, "now": now}).first() is not None
 
 
 def expire(tx: Transaction) -> int:

@@ -99,9 +99,9 @@ class LeagueSettings:
             **named,
             deadline=_check_deadline(self.deadline),
             default=default,
-            no_rematch=_check_int("no_rematch", self.no_rematch, maximum=10**9),
+            no_rematch=check_integer("no_rematch", self.no_rematch, maximum=10**9),
             title=_check_title(self.title),
-            record_propensity=_check_int("record_propensity", self.record_propensity, maximum=MAX_PROPENSITY_DRAWS),
+            record_propensity=check_integer("record_propensity", self.record_propensity, maximum=MAX_PROPENSITY_DRAWS),
         )
 
 
@@ -129,7 +129,8 @@ def is_number(value: object) -> bool:
         return False
 
 
-def _check_int(name: str, value: object, *, maximum: int) -> int:
+def check_integer(name: str, value: object, *, maximum: int) -> int:
+    """The value as an integer from 0 to `maximum`."""
     try:
         return check_int(name, value, minimum=0, maximum=maximum)
     except MatchbanditError as error:

@@ -3,20 +3,23 @@
 import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from matchbandit.leagues import items, library, outcomes, reading, schema, transfer
+from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.league import League, new_settings
 from matchbandit.leagues.names import check_slug
 from matchbandit.leagues.records import LeagueInfo, Page
+from matchbandit.leagues.settings import check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
     LeagueRow,
@@ -28,9 +31,11 @@ from matchbandit.leagues.transaction import (
     store_answer,
     stored_answer,
 )
+from matchbandit.leagues.workers import WorkerPool
 
 GRACE_S = 30 * 86_400.0
 """How long a deleted league can be restored, and idempotency keys are kept."""
+MAX_SEED = 2**63 - 1
 _league = schema.league
 
 
@@ -41,11 +46,21 @@ class Store:
     ...     club = store.create("club", players=["ann", "bob"])
     """
 
-    def __init__(self, url: str, *, timeout: float = 20.0, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 20.0,
+        decision_timeout: float = 20.0,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
         """Open a store, or create it: sqlite:///file.db or postgresql://user@host/name."""
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
+        self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._lock = Lock()
+        self.workers = WorkerPool(decision_timeout)
 
     def now(self) -> str:
         """The time now, as it is stored."""
@@ -56,6 +71,11 @@ class Store:
     def cached(self, league_id: int) -> CachedLeague:
         """What this process has in memory of a league."""
         return self._cache.get(league_id)
+
+    def deciding(self, slug: str) -> Lock:
+        """The lock that is held while a proposal of this league is decided in this process."""
+        with self._lock:
+            return self._deciding.setdefault(slug, Lock())
 
     @contextmanager
     def reading(self, slug: str) -> Iterator[tuple[Connection, CachedLeague, LeagueRow]]:
@@ -117,6 +137,7 @@ class Store:
         `past` are earlier results; items that only occur there join as well.
         """
         check_slug(slug)
+        seed = check_integer("seed", seed, maximum=MAX_SEED)
         if players is not None and sides is not None:
             raise LeagueError("bad-value", "a league has players or two sides, not both.")
         if sides is not None and len(sides) != 2:
@@ -231,6 +252,8 @@ class Store:
     def import_league(self, path: str | Path, *, slug: str | None = None, key: str | None = None) -> League:
         """Import a league that `League.export` wrote."""
         source, name = repr(os.fspath(path)), None if slug is None else check_slug(slug)
+        if not Path(path).is_file():
+            raise LeagueError("bad-value", f"there is no file {source}.")
         with Path(path).open("rb") as plain:
             packed = plain.read(2) == b"\x1f\x8b"
             plain.seek(0)
@@ -273,6 +296,10 @@ class Store:
                 delete(schema.token).where(func.coalesce(schema.token.c.revoked_at, schema.token.c.expires_at) < limit),
             ):
                 connection.execute(statement)
+            untested = model.large_leagues_to_test(connection)
+        for slug in untested[:1]:  # one at a time: deadlines come first
+            with suppress(LeagueError):
+                League(self, slug).fit()
         return len(overdue)
 
     def backup(self, path: str | Path) -> None:
@@ -285,7 +312,8 @@ class Store:
             connection.execute(update(schema.store).values(id=schema.store.c.id))
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and end the worker process."""
+        self.workers.close()
         self.database.engine.dispose()
 
     def __enter__(self) -> Self:

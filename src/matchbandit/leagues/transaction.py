@@ -18,6 +18,9 @@ from matchbandit.leagues.settings import LeagueSettings
 if TYPE_CHECKING:
     from matchbandit.rewards import RewardDistribution
 
+MAX_KEY_LENGTH = 200
+"""Characters of an idempotency key."""
+
 
 def format_time(time: datetime) -> str:
     """UTC with microseconds, so that the order of texts is the order of times.
@@ -157,6 +160,13 @@ class Request:
     action: str
     content: Any
     """What was asked for, as plain JSON data."""
+
+    def __post_init__(self) -> None:
+        """Refuse keys that nobody can have meant."""
+        if self.key is not None and not (isinstance(self.key, str) and 1 <= len(self.key) <= MAX_KEY_LENGTH):
+            raise LeagueError(
+                "bad-value", f"an idempotency key is a text of 1 to {MAX_KEY_LENGTH} characters; got {self.key!r:.80}."
+            )
 
 
 def stored_answer(connection: Connection, secret: str, scope: str, request: Request) -> Any | None:
