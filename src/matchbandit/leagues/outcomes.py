@@ -13,7 +13,7 @@ from matchbandit.leagues.items import NameIndex, NameTable, as_list, pair_index
 from matchbandit.leagues.records import VOID, Receipt
 from matchbandit.leagues.settings import check_reward
 from matchbandit.leagues.totals import Ids
-from matchbandit.leagues.transaction import LeagueRow, Statement, Transaction
+from matchbandit.leagues.transaction import LeagueRow, Statement, Transaction, add_seconds
 
 _pair, _proposal = schema.proposal_pair, schema.proposal
 _SHOWN_PAIRS = 5
@@ -156,6 +156,15 @@ def expire(tx: Transaction) -> int:
         recorded += tell(tx, resolve(tx.connection, tx.league, number, missing)).recorded
     tx.by = caller
     return recorded
+
+
+def postpone(tx: Transaction, seconds: float) -> None:
+    """Postpone the deadlines of the open proposals."""
+    columns = select(_proposal.c.number, _proposal.c.due)
+    where = [_proposal.c.league_id == tx.league.id, _proposal.c.n_waiting > 0, _proposal.c.due.is_not(None)]
+    for number, due in tx.connection.execute(columns.where(*where)).all():
+        later = update(_proposal).where(_proposal.c.league_id == tx.league.id, _proposal.c.number == number)
+        tx.connection.execute(later.values(due=add_seconds(due, seconds)))
 
 
 def waiting(tx: Transaction, number: int) -> list[Ids]:

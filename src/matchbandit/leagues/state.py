@@ -164,10 +164,8 @@ class CachedLeague:
     def __init__(self) -> None:
         """Nothing is known yet."""
         self.state: LeagueState | None = None
-        self.deciding = Lock()
-        """Held while a proposal is decided: two at once would conflict anyway."""
         self.policy: Any = None
-        """The policy with its counts, under `deciding`; see `deciding.Decider`."""
+        """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
         self.fitting = Lock()
         """Held while the model is used, so that it is fitted once."""
         self.model: Any = None
