@@ -345,6 +345,8 @@ class Store:
             except LeagueError as error:
                 if error.code not in ("unknown-league", "league-archived"):  # since it was listed
                     raise
+        if self.database.unwiped:
+            self.database.wipe()
         if self._pruned_at is None or now >= add_seconds(self._pruned_at, _PRUNE_INTERVAL_S):
             self.prune()
             self._pruned_at = now
