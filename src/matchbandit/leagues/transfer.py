@@ -154,11 +154,9 @@ def import_league(connection: Connection, content: Iterator[bytes], header: dict
     (league_id,) = connection.execute(insert(schema.league).values(values).returning(schema.league.c.id)).one()
     rows = map(json.loads, content)
     while batch := list(islice(rows, _BATCH)):
-        for name in dict.fromkeys(row["table"] for row in batch):
-            part = [{"league_id": league_id, **row} for row in batch if row["table"] == name]
-            for row in part:
-                del row["table"]
-            connection.execute(insert(TABLES[name]), part)
+        for name, table in TABLES.items():  # in this order: pairs refer to their proposals
+            if part := [{"league_id": league_id, **row} for row in batch if row["table"] == name]:
+                connection.execute(insert(table), [{k: v for k, v in row.items() if k != "table"} for row in part])
 
 
 # Checks --------------------------------------------------------------------------------------------------------------
