@@ -167,7 +167,7 @@ def check(connection: Connection, league: LeagueRow) -> list[str]:
     from matchbandit.leagues.verification import verify
 
     try:
-        header = verify(lines(connection, league, names=True), f"the export of {league.slug!r}")
+        header = verify(lines(connection, league, names=True), f"the export of {league.slug!r}", "Restore a backup.")
     except LeagueError as error:
         return [str(error)]
     versions = [getattr(league, f"{name}_version") for name in ("decision", "rules", "items")]

@@ -138,7 +138,7 @@ _data["configure"] = msgspec.json.Decoder(
 # Verification --------------------------------------------------------------------------------------------------------
 
 
-def verify(lines: Iterable[bytes], source: str) -> dict[str, Any]:
+def verify(lines: Iterable[bytes], source: str, advice: str = "Export it again.") -> dict[str, Any]:
     """Verify the lines of an export, all but its checksum; returns the header and the number of results."""
     numbered = enumerate(lines, 1)
     number, first = next(numbered, (1, b""))
@@ -148,7 +148,7 @@ def verify(lines: Iterable[bytes], source: str) -> dict[str, Any]:
             verifier.read(_row.decode(line))
         verifier.finish()
     except (_Damage, msgspec.DecodeError, RecursionError) as error:
-        raise LeagueError("damaged", f"{source} is damaged: line {number}: {error}. Export it again.") from None
+        raise LeagueError("damaged", f"{source} is damaged: line {number}: {error}. {advice}") from None
     return verifier.header | {"n_results": verifier.n_results}
 
 
