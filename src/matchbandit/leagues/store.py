@@ -187,12 +187,15 @@ class Store:
         self,
         *,
         after: str = "",
-        limit: int = 1000,
+        limit: int | None = 1000,
         slugs: Iterable[str] | None = None,
         search: str = "",
         status: str = "active",
     ) -> Page[LeagueInfo]:
-        """Leagues in the order of their names; `status` is "active", "archived" or "deleted"."""
+        """Leagues in the order of their names; `status` is "active", "archived" or "deleted".
+
+        `search` is part of the name or of the title; without a `limit`, all are listed.
+        """
         query = select(*[_league.c[name] for name in LeagueRow.__dataclass_fields__]).where(_league.c.slug > after)
         if slugs is not None:
             query = query.where(_league.c.slug.in_(list(slugs)))
@@ -204,10 +207,11 @@ class Store:
         if status != "deleted":
             is_archived = _league.c.archived_at.is_not(None)
             query = query.where(is_archived if status == "archived" else ~is_archived)
+        query = query.order_by(_league.c.slug).limit(None if limit is None else limit + 1)
         with self.database.reading() as connection:
-            rows = [LeagueRow(*row) for row in connection.execute(query.order_by(_league.c.slug).limit(limit + 1))]
+            rows = [LeagueRow(*row) for row in connection.execute(query)]
             infos = reading.league_info(connection, rows[:limit])
-        return Page(infos, infos[-1].slug if len(rows) > limit else None)
+        return Page(infos, infos[-1].slug if len(rows) > len(infos) else None)
 
     def n_items(self, slug: str) -> int:
         """How many items ever joined a league."""
