@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlalchemy import Connection
 
-from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, totals, transfer
+from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, transfer
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
@@ -35,7 +35,7 @@ from matchbandit.leagues.records import (
     Receipt,
     Rule,
 )
-from matchbandit.leagues.settings import LeagueSettings
+from matchbandit.leagues.settings import LeagueSettings, settings_tag
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_PAUSE_S = 0.05
 """Before a decision that became out of date is made again."""
+_SLOW_TEST = "The test of the model takes longer than the time limit in so large a league."
 
 
 class League:
@@ -99,7 +100,8 @@ class League:
                 return self.proposal(number)
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
-            if outcomes.is_overdue(connection, league, self.store.now()):
+            deadline = league.settings["deadline"]
+            if deadline is not None and outcomes.is_overdue(connection, league, self.store.now()):
                 inputs = None
             else:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
@@ -107,7 +109,7 @@ class League:
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
             return self._ask(request, names, fixed, by)
         if deciding.is_slow(inputs):
-            draft = self.store.workers.run(deciding.decide, inputs, hint=deciding.quicker(inputs))
+            draft = self.store.workers.run(deciding.decide, inputs, too_slow=deciding.too_slow(inputs))
         else:
             draft = deciding.decide(inputs, cached)
         fit = StrengthModel(inputs.state).fit if is_test_due(inputs.state) else None
@@ -119,8 +121,8 @@ class League:
             written.append(proposals.write_proposal(tx, inputs, draft, fit))
             return draft.number
 
-        number = self.store.write(self.slug, request, write, by=by)
-        return written[0] if written else None if number is None else self.proposal(number)
+        answer = self.store.write(self.slug, request, write, by=by)
+        return written[0] if written else None if answer is None else self.proposal(answer)
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
@@ -133,22 +135,33 @@ class League:
     def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
         """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
         rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
-        request = Request(key, "tell", [[number, _plain(part)] for number, part in rows.items()])
+        request = Request(key, "tell", key and [[number, _plain(part)] for number, part in rows.items()])
         return self._report(request, outcomes.tell, rows, by)
 
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
-        """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, _, league):
-            answer = self.store.stored_answer(connection, league, request)
-            if answer is None:  # else names may have changed since
-                reports = [outcomes.resolve(connection, league, number, part) for number, part in rows.items()]
-        if answer is None:
-            answer = self.store.write(
-                self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
-            )
-        return [Receipt(**receipt) for receipt in answer]
+        """Look the names up, in memory or in a read transaction, then write."""
+
+        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
+            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+
+        names, reports = self.store.cached_names(self.slug), None
+        if names is not None:
+            with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
+                reports = resolve(names, names.league)
+        if reports is None:
+            with self.store.reading(self.slug) as (connection, _, league):
+                answer = self.store.stored_answer(connection, league, request)
+                if answer is not None:
+                    return [Receipt(**receipt) for receipt in answer]
+                reports = resolve(connection, league)
+
+        def write(tx: Transaction) -> list[dict[str, Any]]:
+            current = all(report.is_current(tx.league) for report in reports)
+            return [asdict(command(tx, each)) for each in (reports if current else resolve(tx.connection, tx.league))]
+
+        return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
     def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
@@ -221,9 +234,23 @@ class League:
         request = Request(key, action, _plain([(pair, "") for pair in listed]))
         return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
 
-    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> LeagueInfo:
-        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
-        self.store.write(self.slug, Request(key, "configure", changes), lambda tx: _configure(tx, changes), by=by)
+    def configure(
+        self, *, if_match: str | None = None, key: str | None = None, by: str = "python", **changes: Any
+    ) -> LeagueInfo:
+        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far.
+
+        With `if_match`, a `settings_tag`, only if the settings are still those.
+        """
+
+        def configure(tx: Transaction) -> bool:
+            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+                raise LeagueError(
+                    "changed-since", "others have changed the settings since they were read. Read them again."
+                )
+            _configure(tx, changes)
+            return True
+
+        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:
@@ -251,7 +278,7 @@ class League:
             yield cached.model, league
 
     def _compute(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        return self.store.workers.run(task, *arguments, hint="Ask for the ranking instead.")
+        return self.store.workers.run(task, *arguments, too_slow=_SLOW_TEST)
 
     def info(self) -> LeagueInfo:
         """Settings and counts of the league."""
@@ -374,10 +401,8 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
     different = {name: value for name, value in settings.items() if value != league.settings[name]}
     if not different:
         return
-    version = tx.record("configure", different)
+    tx.record("configure", different)
     tx.update(settings=settings)
-    if different.keys() & {"policy", "options"}:
-        totals.recompute(tx, version)
 
 
 def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ MAX_TESTED_ITEMS = 50
 """In larger leagues the test takes much longer than a decision; `Store.run_maintenance` runs it."""
 EQUAL_STRENGTH = 1e-6
 """Strengths that differ by less share a rank: the fit is not more exact."""
-_UNTESTED = select(schema.league.c.slug, schema.league.c.version, schema.league.c.fit).where(
+_LARGE = select(schema.league.c.slug, schema.league.c.n_results, schema.league.c.fit).where(
     schema.league.c.archived_at.is_(None),
     schema.league.c.deleted_at.is_(None),
     exists().where(schema.item.c.league_id == schema.league.c.id, schema.item.c.id == MAX_TESTED_ITEMS + 1),
@@ -57,15 +57,17 @@ def warning(league: LeagueRow) -> str | None:
 
 def is_test_due(state: LeagueState) -> bool:
     """Should a decision test the model again?"""
-    tested = 0 if state.league.fit is None else state.league.fit["results"]
-    n_items = len(state.items)
-    return n_items <= MAX_TESTED_ITEMS and state.n_results >= max(GROWTH_UNTIL_TEST * tested, FIRST_TEST * n_items, 1)
+    return len(state.items) <= MAX_TESTED_ITEMS and _is_due(len(state.items), state.league)
 
 
 def large_leagues_to_test(connection: Connection) -> list[str]:
-    """The leagues of more than `MAX_TESTED_ITEMS` that have changed so much that they should be tested again."""
-    rows = connection.execute(_UNTESTED)
-    return [row.slug for row in rows if row.version > GROWTH_UNTIL_TEST * (row.fit or {"version": 0})["version"]]
+    """The leagues of more than `MAX_TESTED_ITEMS` that should be tested again."""
+    return [row.slug for row in connection.execute(_LARGE) if _is_due(MAX_TESTED_ITEMS + 1, row)]
+
+
+def _is_due(n_items: int, league: Any) -> bool:
+    tested = 0 if league.fit is None else league.fit["results"]
+    return bool(league.n_results >= max(GROWTH_UNTIL_TEST * tested, FIRST_TEST * n_items, 1))
 
 
 def stored_fit(test: FitTest, version: int) -> dict[str, Any]:

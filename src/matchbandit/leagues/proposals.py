@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, func, insert, select
 
 from matchbandit.leagues import items, rules, schema
-from matchbandit.leagues.deciding import Draft, Inputs
+from matchbandit.leagues.deciding import Draft, Inputs, ProposedPair
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import note_sentence
 from matchbandit.leagues.model import stored_fit, warning
@@ -24,12 +24,12 @@ from matchbandit.leagues.records import (
     ProposalSummary,
 )
 from matchbandit.leagues.state import LeagueState
-from matchbandit.leagues.transaction import Transaction, add_seconds
+from matchbandit.leagues.transaction import Statement, Transaction, add_seconds
 
 MAX_PAIRS, MAX_SUMMED_PAIRS = 5_000, 200_000
 """A page of proposals, or of summaries, ends before these have more pairs, however many rows were asked for."""
 _pair, _proposal, _change = schema.proposal_pair, schema.proposal, schema.change
-_INSERT_PROPOSAL, _INSERT_PAIRS = insert(_proposal), insert(_pair)
+_INSERT_PROPOSAL, _INSERT_PAIRS = insert(_proposal), Statement(insert(_pair))
 _PROPOSALS = (
     select(_proposal, _change.c.at)
     .join(_change, and_(_change.c.league_id == _proposal.c.league_id, _change.c.version == _proposal.c.version))
@@ -81,14 +81,15 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
     row["due"] = None if settings["deadline"] is None else add_seconds(tx.now, settings["deadline"])
     row |= {"policy": settings["policy"], "propensity_draws": settings["record_propensity"] or None}
     tx.connection.execute(_INSERT_PROPOSAL, row)
-    if draft.pairs:
-        common = {"league_id": tx.league.id, "number": draft.number}
-        rows = []
-        for position, pair in enumerate(draft.pairs):
-            values = vars(pair).copy()
-            a, b = values.pop("ids")
-            rows.append({**common, **values, "a": a, "b": b, "position": position})
-        tx.connection.execute(_INSERT_PAIRS, rows)
+    _INSERT_PAIRS.execute_many(
+        tx.connection,
+        ("position", "a", "b", *ProposedPair._fields[1:]),
+        ((position, *pair.ids, *pair[1:]) for position, pair in enumerate(draft.pairs)),
+        league_id=tx.league.id,
+        number=draft.number,
+        outcome=None,
+        outcome_version=None,
+    )
     rules.use_up(tx, "pin", fixed)
     items.count_byes(tx, draft.available, draft.byes, draft.number, version)
     pairs = [_pair_record(pair, pair.ids, None, inputs.state, draft.n_results) for pair in draft.pairs]

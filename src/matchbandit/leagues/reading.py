@@ -22,7 +22,6 @@ MAX_OUTCOMES = 5_000
 _ALL = true()
 _CHUNK, _FETCHED = 10_000, 50
 _item, _proposal, _change, _rule = schema.item, schema.proposal, schema.change, schema.rule
-_total = schema.pair_total
 _CHANGES = select(_change).where(_change.c.league_id == bindparam("of_league"))
 _AT = select(_change.c.at).where(
     _change.c.league_id == bindparam("of_league"), _change.c.version == bindparam("version")
@@ -122,7 +121,6 @@ def league_info(connection: Connection, leagues: Sequence[LeagueRow]) -> list[Le
     n_items = counts(_item, func.count(), func.sum(case((_item.c.active, 1), else_=0)))
     n_rules = counts(_rule, func.sum(is_exclusion), func.sum(1 - is_exclusion))
     n_waiting = counts(_proposal, func.sum(_proposal.c.n_waiting), where=_proposal.c.n_waiting > 0)
-    n_results = counts(_total, func.sum(_total.c.count))
     return [
         LeagueInfo(
             slug=league.slug,
@@ -139,7 +137,7 @@ def league_info(connection: Connection, leagues: Sequence[LeagueRow]) -> list[Le
             active=n_items.get(league.id, (0, 0))[1],
             proposals=league.n_proposals,
             waiting=int(n_waiting.get(league.id, (0,))[0]),
-            results=int(n_results.get(league.id, (0,))[0]),
+            results=league.n_results,
             exclusions=int(n_rules.get(league.id, (0, 0))[0]),
             pins=int(n_rules.get(league.id, (0, 0))[1]),
             warning=warning_of(league),
