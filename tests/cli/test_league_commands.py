@@ -155,7 +155,7 @@ def test_tell_refuses_a_scoresheet_with_its_place(refused, course, tmp_path, tex
 
 def test_a_scoresheet_contains_no_formulas(say, tmp_path):
     names = ['=HYPERLINK("http://x")', "+1", "-2-3", "@SUM(A1)", "Dee, Jr.", "O'Neil"]
-    say("new", "odd", *names, "--rewards", "gaussian:1")
+    say("new", "odd", "--rewards", "gaussian:1", "--", *names)
     say("ask", "odd", "--sheet", "week.csv")
     sheet = tmp_path / "week.csv"
     rows = list(csv.reader(io.StringIO(sheet.read_text())))
@@ -222,12 +222,11 @@ def test_why_explains_items_pairs_proposals_and_the_league(say, refused, course)
 
 def test_why_takes_names_of_several_words_and_numbers_for_names(say, refused):
     say("new", "teams", "team A", "team B", "c++", "2")
-    pair = say("why", "teams", "team A", "team B")
-    assert pair.startswith("team A and team B are expected")
-    assert say("why", "teams", "team", "A", "team", "B") == pair == say("why", "teams", "team A+team B")
-    assert say("why", "teams", "team", "A").startswith("team A has no results")
-    assert say("why", "teams", "c+++2").startswith("c++ and 2 are expected")
-    assert say("why", "teams", "2").startswith("2 has no results yet")  # a name goes first
+    for words in (["team A", "team B"], ["team", "A", "team", "B"], ["team A+team B"]):
+        assert say("why", "teams", *words, "--json")["numbers"]["names"] == ["team A", "team B"]
+    assert say("why", "teams", "c+++2", "--json")["numbers"]["names"] == ["c++", "2"]
+    for words, name in ((["team", "A"], "team A"), (["2"], "2")):  # a name goes before the number of a proposal
+        assert say("why", "teams", *words, "--json")["numbers"]["name"] == name
     message = refused("why", "teams", "team", "C", "team", "B")
     assert "'team C team B' is no item, pair or proposal of teams." in message
     assert 'matchbandit league why teams "team A" "team B"' in message
@@ -244,9 +243,9 @@ def test_a_rejected_model_is_said_first_and_in_json(say, league):
     rejected("odd")
     for words in (["show", "odd"], ["ask", "odd"], ["why", "odd", "ann"], ["why", "odd", "ann", "bob"], ["ranking", "odd"]):
         text = say(*words)
-        assert text.startswith("warning: The results do not fit the model"), words
-        assert "cts-gaussian" in text
-        assert say(*words, "--json")["warning"].startswith("The results do not fit the model")
+        assert text.startswith("warning: The 240 results do not fit the model"), words
+        assert "cucb" in text
+        assert say(*words, "--json")["warning"].startswith("The 240 results do not fit the model")
     assert say("show", "odd", "--proposal", "1", "--json")["warning"] is not None
     assert "rejected" in say("list")
     assert "standard deviations off" in say("why", "odd")
@@ -431,7 +430,7 @@ def test_replay_without_policies_plays_rank1_thompson(say, refused, tmp_path):
 def test_what_cannot_be_is_refused_in_one_line(refused, course):
     for words, message in {
         ("ask", "curse"): "there is no league 'curse'",
-        ("ask", "\udcff"): "there is no league",
+        ("ask", "\udcff"): "is no valid Unicode text",
         ("tell", course, "1", "ann+bob=1"): "no proposal 1",
         ("tell", course, "ann+bob=1"): "the number of the proposal comes first",
         ("tell", course, "one", "ann+bob=1"): "NUMBER takes numbers",
