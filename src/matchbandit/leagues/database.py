@@ -149,6 +149,8 @@ class Database:
             yield
         except NoConnection as error:
             raise LeagueError("store-busy", "all connections of the store are in use. Try again.") from error
+        except UnicodeEncodeError as error:  # lone surrogates: no stored text has them
+            raise LeagueError("bad-value", f"{error.object[:60]!r} is no valid Unicode text.") from error
         except DBAPIError as error:
             busy = isinstance(error, OperationalError) and _is_busy(error.orig)
             if busy:

@@ -58,6 +58,13 @@ def capabilities(policy: str) -> "Capabilities":
     return CATALOGUE[policy].capabilities
 
 
+def draws(policy: str) -> bool:
+    """Are its values random draws, and not indices?"""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    return bool(getattr(CATALOGUE.get(policy), "draws", False))
+
+
 def policy_names() -> list[str]:
     """The policies that a league can use."""
     from matchbandit.policies.catalogue import CATALOGUE
@@ -258,7 +265,7 @@ def total_interval(posterior: "Posterior", ends: "Pairs", level: float) -> tuple
     total = float(means.sum())
     if not total > 0.0:
         return total, total, total
-    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs))
+    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs)).astype(np.float64)
     if posterior.factor is not None:
         variance = float(gradient @ posterior.covariance @ gradient)
     else:

@@ -1,16 +1,18 @@
 """A store of leagues: a SQLite file or a PostgreSQL database."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import IO, Any, Self
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, case, delete, func, insert, select, update
 
 from matchbandit.errors import unknown
-from matchbandit.leagues import items, library, outcomes, reading, schema, transfer
+from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.league import League, new_settings
@@ -30,6 +32,7 @@ from matchbandit.leagues.transaction import (
     store_answer,
     stored_answer,
 )
+from matchbandit.leagues.workers import WorkerPool
 
 GRACE = timedelta(days=30)
 """How long a deleted league can be restored, and idempotency keys and ended tokens are kept."""
@@ -50,12 +53,22 @@ class Store:
     ...     club = store.create("club", players=["ann", "bob"])
     """
 
-    def __init__(self, url: str, *, timeout: float = 20.0, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 20.0,
+        decision_timeout: float = 20.0,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
         """Open a store, or create it: sqlite:///file.db or postgresql://user@host/name."""
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
         self._pruned_at: str | None = None
+        self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._lock = Lock()
+        self.workers = WorkerPool(decision_timeout)
 
     def now(self) -> str:
         """The time now, as it is stored."""
@@ -63,16 +76,21 @@ class Store:
 
     # Transactions ----------------------------------------------------------------------------------------------------
 
-    def cached(self, league_id: int) -> CachedLeague:
-        """What this process has in memory of a league."""
-        return self._cache.get(league_id)
+    def cached_names(self, slug: str) -> items.NameTable | None:
+        """The names of a league as this process knew them last."""
+        return self._cache.names(slug)
+
+    def deciding(self, slug: str) -> Lock:
+        """The lock that is held while a proposal of this league is decided in this process."""
+        with self._lock:
+            return self._deciding.setdefault(slug, Lock())
 
     @contextmanager
     def reading(self, slug: str) -> Iterator[tuple[Connection, CachedLeague, LeagueRow]]:
         """A read transaction on a league."""
         with self.database.reading() as connection:
             league = find_league(connection, slug)
-            yield connection, self.cached(league.id), league
+            yield connection, self._cache.get(league), league
 
     def stored_answer(self, connection: Connection, league: LeagueRow, request: Request) -> Any | None:
         """The answer that an equal request was given."""
@@ -315,6 +333,11 @@ class Store:
         if self._pruned_at is None or now >= add_seconds(self._pruned_at, _PRUNE_INTERVAL_S):
             self.prune()
             self._pruned_at = now
+        with self.database.reading() as connection:
+            untested = model.large_leagues_to_test(connection)
+        for slug in untested[:1]:  # one at a time: deadlines come first
+            with suppress(LeagueError):
+                League(self, slug).fit()
         return len(overdue)
 
     def prune(
@@ -441,7 +464,8 @@ class Store:
             connection.execute(update(schema.store).values(id=schema.store.c.id))
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and end the worker process."""
+        self.workers.close()
         self.database.engine.dispose()
 
     def __enter__(self) -> Self:
