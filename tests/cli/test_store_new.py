@@ -17,7 +17,7 @@ def store(run, monkeypatch):
     for group in main.__globals__["app"].registered_groups:
         if group.name == "store":
             for command in group.typer_instance.registered_commands:
-                command.callback = _new_store.VERBS[command.name]
+                monkeypatch.setattr(command, "callback", _new_store.VERBS[command.name])
     with Store("sqlite:///matchbandit.db") as opened:
         for slug in ("club", "chess"):
             opened.create(slug, players=["ann", "bob"], key=f"create {slug}").ask()

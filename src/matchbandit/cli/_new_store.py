@@ -101,9 +101,7 @@ def vacuum(store: "Store") -> Output:
     before = store.info().size_bytes
     store.vacuum()
     after = store.info().size_bytes
-    return Output(
-        {"before_bytes": before, "after_bytes": after}, f"{byte_size(before)} before, {byte_size(after)} now"
-    )
+    return Output({"before_bytes": before, "after_bytes": after}, f"{byte_size(before)} before, {byte_size(after)} now")
 
 
 @on_store

@@ -41,7 +41,7 @@ _PRUNE_INTERVAL_S = 86_400.0
 MAX_SEED = 2**63 - 1
 _league = schema.league
 _STATUSES = ("active", "archived", "deleted")
-_STATUS = case(
+_status = case(
     (_league.c.deleted_at.is_not(None), "deleted"), (_league.c.archived_at.is_not(None), "archived"), else_="active"
 )
 
@@ -216,7 +216,7 @@ class Store:
             query = query.where(in_title | _league.c.slug.icontains(search, autoescape=True))
         if status not in _STATUSES:
             raise LeagueError("bad-value", str(unknown("status", status, _STATUSES)))
-        query = query.where(_STATUS == status)
+        query = query.where(_status == status)
         query = query.order_by(_league.c.slug).limit(None if limit is None else limit + 1)
         with self.database.reading() as connection:
             rows = [LeagueRow(*row) for row in connection.execute(query)]
@@ -407,7 +407,7 @@ class Store:
         with self.database.reading() as connection:
             size, free = self.database.size(connection)
             n_open, oldest = connection.execute(open_).one()
-            by_status = {name: n for name, n in connection.execute(select(_STATUS, func.count()).group_by(_STATUS))}
+            by_status = {name: n for name, n in connection.execute(select(_status, func.count()).group_by(_status))}
             counts = {
                 name: connection.execute(select(func.count()).select_from(table)).scalar_one()
                 for name, table in {

@@ -123,6 +123,8 @@ class ExportFile:
                 before = line
         except (OSError, EOFError, zlib.error) as error:
             raise self._damaged(f"it cannot be unpacked ({error}). Copy it again") from None
+        if not number:
+            raise self._damaged("it is empty")
         self.checksum = digest.hexdigest()
         if before != _checksum_line(self.checksum):
             raise self._damaged(f"line {number} is not the checksum of those before. Export it again")

@@ -106,7 +106,9 @@ HEADER: dict[str, Any] = {
 }
 MARK = "matchbandit-league"
 _header = msgspec.json.Decoder(_struct("header", {"format": int, **HEADER}, rename={"format": MARK}))
-_mark: msgspec.json.Decoder[Any] = msgspec.json.Decoder(msgspec.defstruct("mark", [("format", int)], rename={"format": MARK}))
+_mark: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    msgspec.defstruct("mark", [("format", int)], rename={"format": MARK})
+)
 _row = msgspec.json.Decoder(Union[_ROWS])  # noqa: UP007
 _ITEMS, _PAIRS = {"items": list[_Id]}, {"pairs": list[_Pair]}
 _DATA: dict[str, dict[str, Any]] = {
