@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from matchbandit.leagues.records import Outcome
 
 
-def _parse_deadline(text: str) -> float:
-    """Parse a duration; `none` is 0."""
-    return 0.0 if text.strip().lower() == "none" else parse_duration("--deadline", text)
+def _parse_deadline(text: str) -> float | str:
+    return "none" if text.strip().lower() == "none" else parse_duration("--deadline", text)
 
 
 def _parse_default(text: str) -> "Outcome":
@@ -39,7 +38,7 @@ _SETTINGS: dict[str, Any] = {
     "policy": Annotated[str | None, optional("The policy; by default rank1-thompson.", common.POLICY_NAME)],
     "option": common.Option,
     "selection": Annotated[str | None, optional("Propose a matching, or one pair at a time.", _SELECTION)],
-    "deadline": Annotated[float | None, optional("Time for outcomes: 90m, 12h, 3d, or none, the default.", _DEADLINE)],
+    "deadline": Annotated[object, optional("Time for outcomes: 90m, 12h, 3d, or none, the default.", _DEADLINE)],
     "default": Annotated[object, optional("Outcome at the deadline: a number, or void, the default.", _DEFAULT)],
     "no_rematch": Annotated[int | None, optional("Do not repeat a pair within so many proposals.", _NO_REMATCH)],
     "title": Annotated[str | None, optional("A title for people, besides the URL name.", metavar="TEXT")],
@@ -47,11 +46,8 @@ _SETTINGS: dict[str, Any] = {
 }
 """The options of `new` and `set`."""
 
-
-_SIDE_HELP, _PAST_HELP = (
-    "Instead of players, twice: ads=spring,summer.",
-    "Start with the results in this CSV or Parquet file.",
-)
+_SIDE_HELP = "Instead of players, twice: a side with its items, ads=spring,summer."
+_PAST_HELP = "Start with the results in this CSV or Parquet file."
 _REWARDS_HELP = "bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS."
 
 
@@ -84,7 +80,9 @@ def new(
         kind = "sides" if sides else "players" if players else None
         if kind is not None and reading.setdefault("kind", kind) != kind:
             raise MatchbanditError(f"--kind {reading['kind']} does not go with a league of {kind}. Leave it out.")
-        items["past"] = read_past(past, reading)
+        items["past"] = results = read_past(past, reading)
+        if results.kind == "sides" and not sides:
+            items["sides"] = dict.fromkeys(results.sides or ("rows", "columns"), ())
     created = store.create(league, **items, rewards=rewards or "bernoulli", seed=seed, by=BY, **_values(changes))
     return league_output(created, f"Next: matchbandit league ask {league}")
 
@@ -106,7 +104,7 @@ def _values(changes: dict[str, Any]) -> dict[str, Any]:
     """Return settings as the league takes them."""
     if "option" in changes:
         changes["options"] = common.merge_settings("--option", changes.pop("option"))
-    return changes | ({"deadline": changes["deadline"] or None} if "deadline" in changes else {})
+    return changes | ({"deadline": None} if changes.get("deadline") == "none" else {})
 
 
 def league_output(league: "League", hint: str = "") -> Output:
