@@ -6,6 +6,7 @@ A reward is what a pair achieved *together*, not who won.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from matchbandit.leagues.records import (
     Rule,
     Standing,
 )
-from matchbandit.leagues.settings import LeagueSettings
+from matchbandit.leagues.settings import LeagueSettings, settings_tag
 from matchbandit.leagues.state import CachedLeague, LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction
 
@@ -219,9 +220,21 @@ class League:
         request = Request(key, action, _plain([(pair, "") for pair in listed]))
         return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
 
-    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> LeagueInfo:
-        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
-        self.store.write(self.slug, Request(key, "configure", changes), lambda tx: _configure(tx, changes), by=by)
+    def configure(
+        self, *, if_match: str | None = None, key: str | None = None, by: str = "python", **changes: Any
+    ) -> LeagueInfo:
+        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far.
+
+        With `if_match`, a `settings_tag`, only if the settings are still those.
+        """
+
+        def configure(tx: Transaction) -> bool:
+            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+                raise LeagueError("changed-since", "the settings have changed since they were read. Read them again.")
+            _configure(tx, changes)
+            return True
+
+        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:
@@ -263,30 +276,44 @@ class League:
         with self._state() as (connection, state):
             return reading.proposal(connection, state, number)
 
-    def proposals(self, *, after: int = 0, limit: int = 100, open_only: bool = False) -> Page[Proposal]:
-        """Proposals in the order of their numbers; a page ends early where their pairs are many."""
-        with self._state() as (connection, state):
-            return reading.proposals(connection, state, after=after, limit=limit, open_only=open_only)
+    def proposals(self, *, limit: int = 100, open_only: bool = False, **window: Any) -> Page[Proposal]:
+        """Proposals in the order of their numbers; a page ends early where their pairs are many.
 
-    def summaries(self, *, after: int = 0, limit: int = 1000) -> Page[ProposalSummary]:
-        """Expected and achieved rewards of each proposal."""
+        `after`, `since`, `until` and `newest_first` are those of `history`.
+        """
         with self._state() as (connection, state):
-            return reading.summaries(connection, state, after=after, limit=limit)
+            return reading.proposals(connection, state, reading.Window(**window), limit=limit, open_only=open_only)
 
-    def results(self, *, after: tuple[int, int] = (0, 0), limit: int = 1000) -> Page[PairResult]:
-        """The results of each pair that has any, in the order of ids."""
-        with self._state() as (_, state):
-            return reading.results(state, after=after, limit=limit)
+    def summaries(self, *, limit: int = 1000, **window: Any) -> Page[ProposalSummary]:
+        """Expected and achieved rewards of each proposal; `after`, `since` and so on are those of `history`."""
+        with self._state() as (connection, state):
+            return reading.summaries(connection, state, reading.Window(**window), limit=limit)
+
+    def results(
+        self, *, item: Name | None = None, after: tuple[int, int] = (0, 0), limit: int = 1000
+    ) -> Page[PairResult]:
+        """The results of each pair that has any, in the order of ids; those of one item if it is given."""
+        with self._state() as (connection, state):
+            item_id = None if item is None else items.NameIndex(connection, state.league, [item]).resolve(item)
+            return reading.results(state, item=item_id, after=after, limit=limit)
 
     def rules(self, kind: str | None = None, *, after: Ids = (0, 0), limit: int | None = None) -> Page[Rule]:
         """Exclusions and pins ("exclude", "pin"; by default both) in the order of ids."""
         with self._state() as (connection, state):
             return reading.rules(connection, state, kind=kind, after=after, limit=limit)
 
-    def history(self, *, after: int = 0, limit: int = 100) -> Page[Change]:
-        """Who changed what, and when."""
+    def history(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        newest_first: bool = False,
+    ) -> Page[Change]:
+        """Who changed what, and when: at or after `since`, before `until`."""
         with self._state() as (connection, state):
-            return reading.history(connection, state, after=after, limit=limit)
+            return reading.history(connection, state, reading.Window(after, since, until, newest_first), limit=limit)
 
     def ranking(self) -> list[Standing]:
         """Active items per side, strongest first, with 90 % intervals from the product model."""

@@ -1,7 +1,8 @@
 """Pages of a league: queries with a limit, whose rows become records with names."""
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, case, func, select, tuple_
 
@@ -24,7 +25,7 @@ from matchbandit.leagues.records import (
     Rule,
 )
 from matchbandit.leagues.state import LeagueState
-from matchbandit.leagues.transaction import LeagueRow
+from matchbandit.leagues.transaction import LeagueRow, parse_time
 
 MAX_PAIRS_PER_PAGE = 5_000
 """A page of proposals ends before it has more pairs than this, however many proposals were asked for."""
@@ -43,6 +44,26 @@ _PAIRS = (
     .where(_pair.c.league_id == bindparam("of_league"), _pair.c.number.in_(bindparam("numbers", expanding=True)))
     .order_by(_pair.c.number, _pair.c.position)
 )
+
+
+class Window(NamedTuple):
+    """Which rows of a list that grows with time: those after a number, of a period, in an order."""
+
+    after: int = 0
+    since: datetime | str | None = None
+    until: datetime | str | None = None
+    """Exclusive."""
+    newest_first: bool = False
+
+    def select(self, query: Any, number: Any, limit: int) -> Any:
+        """The rows of a query with such numbers, and one more if there are more than `limit`."""
+        if self.after:
+            query = query.where(number < self.after if self.newest_first else number > self.after)
+        if self.since is not None:
+            query = query.where(_change.c.at >= parse_time(self.since, "since"))
+        if self.until is not None:
+            query = query.where(_change.c.at < parse_time(self.until, "until"))
+        return query.order_by(number.desc() if self.newest_first else number).limit(limit + 1)
 
 
 def league_info(connection: Connection, leagues: Sequence[LeagueRow]) -> list[LeagueInfo]:
@@ -110,13 +131,16 @@ def proposal(connection: Connection, state: LeagueState, number: int) -> Proposa
     return _with_pairs(connection, state, [row])[0]
 
 
-def proposals(connection: Connection, state: LeagueState, *, after: int, limit: int, open_only: bool) -> Page[Proposal]:
+def proposals(
+    connection: Connection, state: LeagueState, window: Window, *, limit: int, open_only: bool
+) -> Page[Proposal]:
     """Proposals in the order of their numbers."""
-    query = _PROPOSALS.where(_proposal.c.number > after).order_by(_proposal.c.number).limit(limit + 1)
+    query = window.select(_PROPOSALS, _proposal.c.number, limit)
     if open_only:
         query = query.where(_proposal.c.n_waiting > 0)
     found = connection.execute(query, {"of_league": state.league.id}).all()
-    rows, n_pairs = [], 0
+    rows: list[Any] = []
+    n_pairs = 0
     for row in found[:limit]:
         n_pairs += row.n_pairs
         if rows and n_pairs > MAX_PAIRS_PER_PAGE:
@@ -176,8 +200,10 @@ def last_proposal_of(connection: Connection, state: LeagueState, ids: tuple[int,
     return found, next(pair for pair in found.pairs if pair.ids == ids)
 
 
-def summaries(connection: Connection, state: LeagueState, *, after: int, limit: int) -> Page[ProposalSummary]:
+def summaries(connection: Connection, state: LeagueState, window: Window, *, limit: int) -> Page[ProposalSummary]:
     """Expected and achieved rewards of each proposal."""
+    of_league = {"of_league": state.league.id}
+    found = connection.execute(window.select(_PROPOSALS, _proposal.c.number, limit), of_league).all()
     told, has_result = _pair.c.outcome_version.is_not(None), _pair.c.outcome.is_not(None)
     sums = (
         select(
@@ -186,16 +212,10 @@ def summaries(connection: Connection, state: LeagueState, *, after: int, limit: 
             func.coalesce(func.sum(_pair.c.outcome), 0.0).label("reward"),
             func.sum(case((has_result, _pair.c.expected), else_=0.0)).label("expected_so_far"),
         )
-        .where(_pair.c.league_id == state.league.id, _pair.c.number > after, _pair.c.number <= after + limit)
+        .where(_pair.c.league_id == state.league.id, _pair.c.number.in_([row.number for row in found[:limit]]))
         .group_by(_pair.c.number)
-        .subquery()
     )
-    query = (
-        _PROPOSALS.add_columns(sums.c.void, sums.c.reward, sums.c.expected_so_far)
-        .outerjoin(sums, sums.c.number == _proposal.c.number)
-        .where(_proposal.c.number > after, _proposal.c.number <= after + limit)
-        .order_by(_proposal.c.number)
-    )
+    by_number = {row.number: row for row in connection.execute(sums)}
     rows = [
         ProposalSummary(
             number=row.number,
@@ -204,31 +224,25 @@ def summaries(connection: Connection, state: LeagueState, *, after: int, limit: 
             policy=row.policy,
             pairs=row.n_pairs,
             waiting=row.n_waiting,
-            void=row.void or 0,
-            reward=row.reward or 0.0,
-            expected_so_far=(row.expected_so_far or 0.0) if row.n_results else None,
+            void=by_number[row.number].void if row.n_pairs else 0,
+            reward=by_number[row.number].reward if row.n_pairs else 0.0,
+            expected_so_far=by_number[row.number].expected_so_far if row.n_results and row.n_pairs else None,
             **_expectation(row),
         )
-        for row in connection.execute(query, {"of_league": state.league.id})
+        for row in found
     ]
-    return Page(rows, after + limit if after + limit < state.league.n_proposals else None)
+    return _page(rows, limit, lambda row: row.number)
 
 
-def results(state: LeagueState, *, after: tuple[int, int], limit: int) -> Page[PairResult]:
+def results(state: LeagueState, *, item: int | None, after: tuple[int, int], limit: int) -> Page[PairResult]:
     """The results of each pair that has any, in the order of ids."""
     totals = state.totals
-    first = int(totals.keys.searchsorted(after[0] << 32 | after[1], side="right"))
-    rows = [
-        PairResult((a, b), state.names((a, b)), count, total)
-        for a, b, count, total in zip(
-            *(
-                column[first : first + limit + 1].tolist()
-                for column in (totals.a, totals.b, totals.count, totals.total)
-            ),
-            strict=True,
-        )
-        if count
-    ]
+    wanted = (totals.count > 0) & (totals.keys > (after[0] << 32 | after[1]))
+    if item is not None:
+        wanted &= (totals.a == item) | (totals.b == item)
+    chosen = wanted.nonzero()[0][: limit + 1]
+    columns = (column[chosen].tolist() for column in (totals.a, totals.b, totals.count, totals.total))
+    rows = [PairResult((a, b), state.names((a, b)), n, total) for a, b, n, total in zip(*columns, strict=True)]
     return _page(rows, limit, _ids_text)
 
 
@@ -242,11 +256,11 @@ def rules(connection: Connection, state: LeagueState, *, kind: str | None, after
     return _page([Rule(kind, (a, b), state.names((a, b))) for kind, a, b in found], limit, _ids_text)
 
 
-def history(connection: Connection, state: LeagueState, *, after: int, limit: int) -> Page[Change]:
+def history(connection: Connection, state: LeagueState, window: Window, *, limit: int) -> Page[Change]:
     """Who changed what, and when."""
-    where = [_change.c.league_id == state.league.id, _change.c.version > after]
-    query = select(_change).where(*where).order_by(_change.c.version).limit(limit + 1)
-    rows, n_outcomes = [], 0
+    query = window.select(select(_change).where(_change.c.league_id == state.league.id), _change.c.version, limit)
+    rows: list[Change] = []
+    n_outcomes = 0
     for row in connection.execute(query):
         n_outcomes += len(row.data.get("outcomes", ()))
         if len(rows) == limit or (rows and n_outcomes > MAX_PAIRS_PER_PAGE):

@@ -1,6 +1,7 @@
 """A store of leagues: a SQLite file or a PostgreSQL database."""
 
 import gzip
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -198,6 +199,12 @@ class Store:
             query = select(func.max(schema.item.c.id)).where(schema.item.c.league_id == league.id)
             return connection.execute(query).scalar_one() or 0
 
+    def n_open_proposals(self) -> int:
+        """How many proposals wait for outcomes, in all leagues."""
+        with self.database.reading() as connection:
+            query = select(func.count()).select_from(schema.proposal).where(schema.proposal.c.n_waiting > 0)
+            return connection.execute(query).scalar_one()
+
     def archive(self, slug: str, *, key: str | None = None, by: str = "python") -> None:
         """Archive a league: it becomes read-only and is not listed; its deadlines are suspended."""
         self._change(slug, "archive", {"archived_at": self.now()}, key, by)
@@ -231,25 +238,28 @@ class Store:
 
         self._write_store(Request(key, action, slug), change)
 
-    def import_league(self, path: str | Path, *, slug: str | None = None, key: str | None = None) -> League:
+    def import_league(
+        self, path: str | Path, *, slug: str | None = None, key: str | None = None, by: str = "python"
+    ) -> League:
         """Import a league that `League.export` wrote."""
         source, name = repr(os.fspath(path)), None if slug is None else check_slug(slug)
         if not Path(path).is_file():
             raise LeagueError("bad-value", f"there is no file {source}.")
         with Path(path).open("rb") as plain:
+            digest = hashlib.file_digest(plain, "sha256").hexdigest()
+            plain.seek(0)
             packed = plain.read(2) == b"\x1f\x8b"
             plain.seek(0)
             with gzip.GzipFile(fileobj=plain) if packed else plain as file:
 
                 def read(connection: Connection) -> str:
+                    if name is not None:
+                        self._refuse_taken(connection, name)
                     file.seek(0)
                     tx = transfer.import_league(connection, file, source, name, self.now())  # type: ignore[arg-type]
                     return tx.league.slug
 
-                if name is not None:
-                    with self.database.reading() as connection:
-                        self._refuse_taken(connection, name)
-                return League(self, self._write_store(Request(key, "import", [source, name]), read))
+                return League(self, self._write_store(Request(key, "import", [digest, name]), read))
 
     @staticmethod
     def _refuse_taken(connection: Connection, slug: str) -> None:

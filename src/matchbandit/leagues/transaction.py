@@ -3,6 +3,7 @@
 import hmac
 import json
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -29,6 +30,20 @@ def format_time(time: datetime) -> str:
     '2026-11-16T09:30:00.000000Z'
     """
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def parse_time(time: "datetime | str", name: str) -> str:
+    """A time as it is stored; without an offset it is UTC. `name` is for the error message.
+
+    >>> parse_time("2026-11-16", "since")
+    '2026-11-16T00:00:00.000000Z'
+    """
+    try:
+        parsed = datetime.fromisoformat(time) if isinstance(time, str) else time
+        return format_time(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        message = f"{name} is a time in ISO 8601, such as 2026-11-16 or 2026-11-16T09:30Z; got {str(time)[:40]!r}."
+        raise LeagueError("bad-value", message, field=name) from None
 
 
 def add_seconds(at: str, seconds: float) -> str:
@@ -94,6 +109,8 @@ _NEW_VERSION = (
     .where(schema.league.c.id == bindparam("of_league"))
     .values({name: bindparam(f"new_{name}") for name in _COUNTERS})
 )
+is_replay: ContextVar[bool] = ContextVar("is_replay", default=False)
+"""Whether the last writing request of this thread or task got a stored answer."""
 _key = schema.idempotency_key
 _FIND_ANSWER = select(_key.c.request, _key.c.answer).where(
     _key.c.scope == bindparam("scope"), _key.c.key == bindparam("key")
@@ -171,6 +188,7 @@ class Request:
 
 def stored_answer(connection: Connection, secret: str, scope: str, request: Request) -> Any | None:
     """The answer that an equal request under this key has been given, if any; an error if they differ."""
+    is_replay.set(False)
     if request.key is None:
         return None
     row = connection.execute(_FIND_ANSWER, {"scope": scope, "key": _hash(secret, scope, request.key)}).one_or_none()
@@ -178,6 +196,7 @@ def stored_answer(connection: Connection, secret: str, scope: str, request: Requ
         return None
     if not hmac.compare_digest(row.request, _hash(secret, request.action, request.content)):
         raise LeagueError("key-reused", "this idempotency key was used for another request. Use a new key.")
+    is_replay.set(True)
     return row.answer
 
 
