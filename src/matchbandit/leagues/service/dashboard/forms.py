@@ -1,27 +1,34 @@
-"""What forms do: each calls a method of a league, and leads to a page or, if that fails, shows what was typed again."""
+"""What forms do: each calls a method of a league, and leads to a page or, if it is refused, shows what was typed."""
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
 from matchbandit.leagues import League, LeagueError
-from matchbandit.leagues.names import check_slug, collapse_spaces, item_label
+from matchbandit.leagues.names import collapse_spaces, item_label
 from matchbandit.leagues.service.dashboard import fields, pages
-from matchbandit.leagues.service.dashboard.frame import Sent, Visitor
+from matchbandit.leagues.service.dashboard.frame import Form, Sent, Visit, Visitor
 
 router = APIRouter()
 
 
-def _submit(act: Callable[[], str], again: Callable[[LeagueError], Response]) -> Response:
+def _submit(visitor: Visit, sent: Form, act: Callable[[], str], again: Callable[[Visit], Response]) -> Response:
     """Do what a form asks for, and go to the page that `act` names; if it is refused, show the form again."""
     try:
         path = act()
     except LeagueError as error:
-        return again(error)
+        visitor.typed, visitor.error = sent, error
+        return again(visitor)
     return RedirectResponse(path, 303)
+
+
+def _check_action(action: str, *actions: str) -> None:
+    if action not in actions:
+        raise LeagueError("not-found", f"there is no action {action[:40]!r}.")
 
 
 # Leagues -------------------------------------------------------------------------------------------------------------
@@ -33,11 +40,10 @@ def create_league(visitor: Visitor, sent: Sent) -> Response:
     visitor.require("admin")
 
     def create() -> str:
-        slug = check_slug(sent.one("slug"))
+        slug, sides = sent.one("slug"), (sent.one("first-side"), sent.one("second-side"))
         if not visitor.token.sees(slug):
             raise LeagueError("not-allowed", "your token is for other leagues.")
-        first, second = fields.names_in(sent.lines("first")), fields.names_in(sent.lines("second"))
-        sides = sent.one("first-side"), sent.one("second-side")
+        first, second = (fields.names_in(sent.lines(name)) for name in ("first-names", "second-names"))
         items: dict[str, Any] = {"players": first}
         if second or any(sides):
             if not all(sides) or sides[0] == sides[1]:
@@ -47,15 +53,14 @@ def create_league(visitor: Visitor, sent: Sent) -> Response:
         visitor.store.create(slug, **items, rewards=sent.one("rewards"), **settings, **visitor.writing(sent))
         return f"/leagues/{slug}?done=create"
 
-    return _submit(create, lambda error: pages.show_new_league(visitor, sent, error))
+    return _submit(visitor, sent, create, pages.new_league)
 
 
 @router.post("/leagues/{slug}/lifecycle/{action}")
 def change_league(visitor: Visitor, sent: Sent, action: str) -> Response:
     """Archive, restore or delete the league."""
     visitor.require("admin")
-    if action not in pages.CONFIRM:
-        raise LeagueError("not-found", f"there is no action {action!r}.")
+    _check_action(action, *pages.LIFECYCLE)
     getattr(visitor.store, action)(visitor.slug, **visitor.writing(sent))
     return RedirectResponse(f"{'/' if action == 'delete' else visitor.path}?done={action}", 303)
 
@@ -69,9 +74,9 @@ def configure(visitor: Visitor, sent: Sent) -> Response:
         changes = fields.changed_settings(sent)
         if changes:
             visitor.league.configure(**changes, **visitor.writing(sent))
-        return f"{visitor.path}/settings?done={'configure' if changes else 'unchanged'}"
+        return f"{visitor.path}/settings?done={'saved' if changes else 'unchanged'}"
 
-    return _submit(save, lambda error: pages.show_settings(visitor, sent, error))
+    return _submit(visitor, sent, save, pages.settings)
 
 
 # Proposals and outcomes ----------------------------------------------------------------------------------------------
@@ -89,24 +94,19 @@ def ask(visitor: Visitor, sent: Sent) -> Response:
         visitor.request.app.state.metrics.proposals.inc()
         return f"{visitor.path}?done=ask:{proposal.number}"
 
-    return _submit(propose, lambda error: pages.show_league(visitor, sent, error))
+    return _submit(visitor, sent, propose, pages.league)
 
 
 def _without(league: League, absent: list[str]) -> list[int]:
     """The ids of the active items but these; an error if one of the names is not theirs."""
     ids = defaultdict(list)
-    page = league.items(active=True)
-    while True:
-        for item in page:
-            ids[item.name].append(item.id)
-            ids[item_label(item.id)].append(item.id)
-        if page.next is None:
-            break
-        page = league.items(active=True, after=int(page.next))
-    present = {each for found in ids.values() for each in found}
+    present = {item.id for item in league.items(active=True)}
+    for item in league.items(active=True):
+        ids[item.name].append(item.id)
+        ids[item_label(item.id)].append(item.id)
     for name in map(collapse_spaces, absent):
-        if len(ids.get(name, ())) != 1:
-            problem = "is on both sides: type # and its number" if name in ids else "is not active in this league"
+        if len(ids[name]) != 1:
+            problem = "is on both sides: type # and its number" if ids[name] else "is not active in this league"
             raise LeagueError("unknown-item", f"{name[:80]!r} {problem}.")
         present -= set(ids[name])
     return sorted(present)
@@ -116,29 +116,25 @@ def _without(league: League, absent: list[str]) -> list[int]:
 def record(visitor: Visitor, sent: Sent, number: int, action: str) -> Response:
     """Record or correct outcomes, or set all missing ones to void."""
     visitor.require("play")
-    if action not in ("tell", "correct", "void"):
-        raise LeagueError("not-found", f"there is no action {action!r}.")
-    from_proposal = sent.one("from") == "proposal"
+    _check_action(action, "tell", "correct", "void")
+    on_proposal = sent.one("from") == "proposal"
 
     def write() -> str:
         rows, writing = fields.outcomes(sent), visitor.writing(sent)
-        if action == "void":
-            done = f"void:{visitor.league.void(number, **writing).recorded}"
-        elif rows:
-            receipt = getattr(visitor.league, action)(number, rows, **writing)
+        done = "unchanged"
+        if action == "void" or rows:
+            receipt = getattr(visitor.league, action)(number, *([] if action == "void" else [rows]), **writing)
+            for kind in ("recorded", "repeated"):
+                visitor.request.app.state.metrics.outcomes.labels(kind).inc(getattr(receipt, kind))
             done = f"{action}:{receipt.recorded}"
-        else:
-            done = "unchanged"
-        return f"{visitor.path}{f'/proposals/{number}' if from_proposal else ''}?done={done}"
+        return f"{visitor.path}{f'/proposals/{number}' if on_proposal else ''}?done={done}"
 
-    def again(error: LeagueError) -> Response:
-        if from_proposal:
-            after, search = sent.one("after", "0"), sent.one("search")
-            position = int(after) if after.isdecimal() and len(after) < 10 else 0
-            return pages.show_proposal(visitor, number, position, search, action == "correct", sent, error)
-        return pages.show_league(visitor, sent, error, number)
-
-    return _submit(write, again)
+    again = partial(pages.league, number=number)
+    if on_proposal:
+        after, search = sent.one("after"), sent.one("search")
+        after = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else 0
+        again = partial(pages.proposal, number=number, after=after, search=search, correct=action == "correct")
+    return _submit(visitor, sent, write, again)
 
 
 # Items and rules -----------------------------------------------------------------------------------------------------
@@ -151,42 +147,36 @@ def join(visitor: Visitor, sent: Sent) -> Response:
 
     def add() -> str:
         side = sent.one("side") or None
-        joined = visitor.league.join(
-            *fields.names_in(sent.lines("names"), side=side), side=side, **visitor.writing(sent)
-        )
-        return f"{visitor.path}/items?done=join:{len(joined)}"
+        names = fields.names_in(sent.lines("names"))
+        return f"{visitor.path}/items?done=join:{len(visitor.league.join(*names, side=side, **visitor.writing(sent)))}"
 
-    return _submit(add, lambda error: pages.show_items(visitor, typed=sent, error=error))
+    return _submit(visitor, sent, add, pages.items)
 
 
 @router.post("/leagues/{slug}/items/{id}/{action}")
 def change_item(visitor: Visitor, sent: Sent, id: int, action: str) -> Response:
     """Rename an item, let it leave or rejoin, or erase its name."""
     visitor.require("admin")
-    if action not in ("rename", "leave", "rejoin", "erase_name"):
-        raise LeagueError("not-found", f"there is no action {action!r}.")
+    _check_action(action, "rename", "leave", "rejoin", "erase_name")
 
     def change() -> str:
         new = (sent.one("name"),) if action == "rename" else ()
         getattr(visitor.league, action)(item_label(id), *new, **visitor.writing(sent))
-        return f"{visitor.path}/items/{id}?done={action}"
+        return f"{visitor.path}/items/{id}?done={'erase_name' if action == 'erase_name' else 'saved'}"
 
-    return _submit(change, lambda error: pages.show_item(visitor, id, typed=sent, error=error))
+    return _submit(visitor, sent, change, partial(pages.item, id=id))
 
 
 @router.post("/leagues/{slug}/rules")
 def change_rules(visitor: Visitor, sent: Sent) -> Response:
-    """Exclude or pin a pair, or undo it."""
+    """Exclude or pin a pair, or undo it; a pair is given by its ids or by two names."""
     visitor.require("admin")
     action = sent.one("action")
-    if action not in ("exclude", "unexclude", "pin", "unpin"):
-        raise LeagueError("bad-request", f"there is no rule {action[:40]!r}.")
+    _check_action(action, "exclude", "unexclude", "pin", "unpin")
 
     def change() -> str:
         pair = fields.pair_ids(sent.one("ids")) if "ids" in sent else (sent.one("first"), sent.one("second"))
         changed = getattr(visitor.league, action)([pair], **visitor.writing(sent))
-        return f"{visitor.path}/rules?done=rules:{changed}"
+        return f"{visitor.path}/rules?done={'saved' if changed else 'unchanged'}"
 
-    return _submit(change, lambda error: pages.show_rules(visitor, typed=sent, error=error))
-
-
+    return _submit(visitor, sent, change, pages.rules)

@@ -1,8 +1,8 @@
-"""What all pages share: templates, headers, who is logged in, and the fields of forms."""
+"""What all pages share: templates and headers, who is logged in, and the fields of forms."""
 
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -16,19 +16,17 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.requests import ClientDisconnect
 
 from matchbandit import __version__
-from matchbandit.formatting import fixed, grouped, plural
+from matchbandit.formatting import fixed, float_text, grouped, plural
 from matchbandit.leagues import League, LeagueError, Store, tokens
 from matchbandit.leagues.errors import CODES
-from matchbandit.leagues.records import LeagueInfo
+from matchbandit.leagues.records import VOID, LeagueInfo, Outcome
+from matchbandit.leagues.service.access import chunks, client_address
 from matchbandit.leagues.tokens import Token
 
 COOKIE = "matchbandit"
-MAX_LOGIN_BYTES = 2**12
-MAX_FIELDS = 2_000
-"""Of a form: pages show far fewer pairs."""
+MAX_LOGIN_BYTES, MAX_FIELDS = 2**12, 2_000
 SMALL_BYTES = 2**14
 """Larger forms, which have long lists of names, are parsed in a thread."""
 _FORM = "application/x-www-form-urlencoded"
@@ -41,6 +39,21 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
+_DONE = {
+    "ask": "Proposal {n} is ready.",
+    "tell": "Outcomes recorded: {n}.",
+    "correct": "Outcomes corrected: {n}. The history has both values.",
+    "void": "Outcomes recorded as void: {n}.",
+    "unchanged": "Nothing was changed, so nothing was saved.",
+    "join": "Names added: {n}.",
+    "erase_name": "The name was erased. The results stay.",
+    "saved": "The change was saved.",
+    "create": "The league was created.",
+    "archive": "The league was archived. It is read-only now.",
+    "restore": "The league is active again.",
+    "delete": "The league was deleted. It can be restored for 30 days.",
+}
+"""What a page says after an action; its address has the word and a number, never a name."""
 _FOLDER = Path(__file__).parent
 STATIC = StaticFiles(directory=_FOLDER / "static")
 router = APIRouter(include_in_schema=False, default_response_class=Response)
@@ -49,10 +62,10 @@ router = APIRouter(include_in_schema=False, default_response_class=Response)
 # Templates -----------------------------------------------------------------------------------------------------------
 
 
-def number(value: float | None, decimals: int = 2) -> str:
+def number_text(value: float | None, decimals: int = 2) -> str:
     """A number in a table; a dash where there is none.
 
-    >>> number(0.7804), number(None), number(1234)
+    >>> number_text(0.7804), number_text(None), number_text(1234)
     ('0.78', '–', '1,234')
     """
     return "–" if value is None else grouped(value) if isinstance(value, int) else fixed(value, decimals)
@@ -68,47 +81,52 @@ def time_text(at: str) -> str:
     return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
+def outcome_text(outcome: Outcome | None) -> str:
+    """An outcome as one types it; nothing while it is missing."""
+    return "" if outcome is None else "void" if outcome is VOID else float_text(outcome)
+
+
 def query(request: Request, **changes: object) -> str:
-    """The query of a link to this page with other parameters, without `done`; empty ones are left out."""
+    """The query of a link to this page with other parameters; those that are empty are left out."""
     parameters = {**request.query_params, "done": "", **changes}
     return "?" + urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
 
 
-def _environment() -> Environment:
+def _templates() -> Jinja2Templates:
+    loader = FileSystemLoader(_FOLDER / "templates")
     environment = Environment(
-        loader=FileSystemLoader(_FOLDER / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"number": number, "time": time_text}
+    environment.filters |= {"number": number_text, "time": time_text, "outcome": outcome_text, "zip": zip}
     environment.globals |= {"query": query, "plural": plural, "version": __version__}
     environment.globals["new_key"] = lambda: secrets.token_hex(8)
-    return environment
+    return Jinja2Templates(env=environment)
 
 
-_TEMPLATES = Jinja2Templates(env=_environment())
+_TEMPLATES = _templates()
 
 
-def page(request: Request, name: str, *, error: LeagueError | None = None, **context: Any) -> Response:
+def page(request: Request, name: str, heading: str, *, error: LeagueError | None = None, **context: Any) -> Response:
     """A page from a template, perhaps with what was wrong with the form that was sent."""
-    status = 200 if error is None else CODES[error.code].status
-    message = "" if error is None else str(error)
-    context = {"token": getattr(request.state, "visitor", None), "error": message[:1].upper() + message[1:], **context}
+    message, status = "", 200
     if error is not None:
-        request.state.code = error.code
+        message, status, request.state.code = str(error), CODES[error.code].status, error.code
+    word, _, number = request.query_params.get("done", "").partition(":")
+    done = "" if error else _DONE.get(word, "").format(n=number[:20] if number.isdecimal() else "")
+    context |= {"heading": heading, "token": getattr(request.state, "visitor", None), "done": done}
+    context["error"] = message[:1].upper() + message[1:]
     return _TEMPLATES.TemplateResponse(request, f"{name}.html", context, status, _HEADERS)
 
 
 def show_problem(request: Request, error: LeagueError) -> Response:
-    """The page for an error; who is not logged in may do so, and then sees the page they wanted."""
+    """The page for an error; who is not logged in may do so, and then sees the page that they wanted."""
     if error.code == "no-token":
         wanted = f"?next={quote(request.url.path)}" if request.method == "GET" and request.url.path != "/" else ""
         return RedirectResponse(f"/login{wanted}", 303, _HEADERS)
-    response = page(request, "problem", error=error, code=CODES[error.code])
-    if CODES[error.code].retry_after is not None:
-        response.headers["Retry-After"] = str(CODES[error.code].retry_after)
+    _, title, retry_after = CODES[error.code]
+    response = page(request, "problem", title, error=error)
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
     return response
 
 
@@ -129,41 +147,37 @@ class Form(dict[str, list[str]]):
 
 def parse_form(content: bytes | bytearray) -> Form:
     """The fields of a form; an error if it cannot be read."""
+    form = Form()
     try:
         fields = parse_qsl(content.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
+        for name, value in fields:
+            if "\0" in value:
+                raise ValueError
+            form.setdefault(name, []).append(value)
     except ValueError:
-        raise LeagueError("bad-request", "the form cannot be read.") from None
-    form = Form()
-    for name, value in fields:
-        if "\0" in value:
-            raise LeagueError("bad-request", "a field has a character that no text contains.")
-        form.setdefault(name, []).append(value)
+        raise LeagueError("bad-request", "the form cannot be read. Load the page again.") from None
     return form
 
 
 async def _read(request: Request, limit: int) -> bytearray:
+    """The body of a form that was sent from one of our pages: browsers say where from, and no page can make them lie."""
+    site, origin = request.headers.get("sec-fetch-site"), urlsplit(request.headers.get("origin", "")).netloc
+    if site != "same-origin" if site else not origin or origin != request.headers.get("host"):
+        raise LeagueError("not-allowed", "this form was not sent from a page of this server. Open the page, try again.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise LeagueError("bad-request", f"a form is sent as {_FORM}.")
     content = bytearray()
-    async for chunk in request.stream():
+    async for chunk in chunks(request):
         content += chunk
         if len(content) > limit:
             raise LeagueError("body-too-large", f"this form may have at most {limit} bytes.")
     return content
 
 
-def _refuse_other_sites(request: Request) -> None:
-    """A form must come from a page of this server: browsers say where from, and no page can make them lie."""
-    site = request.headers.get("sec-fetch-site")
-    origin = urlsplit(request.headers.get("origin", "")).netloc
-    if site != "same-origin" if site else not origin or origin != request.headers.get("host"):
-        raise LeagueError("not-allowed", "this form was not sent from a page of this server. Open the page, try again.")
-
-
 # Who is logged in ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass
 class Visit:
     """A request of somebody who is logged in, to the pages of a league or to those of the store."""
 
@@ -171,6 +185,10 @@ class Visit:
     token: Token
     store: Store
     slug: str
+    typed: Form = field(default_factory=Form)
+    """The form that was sent, if it was refused: pages then show it again,"""
+    error: LeagueError | None = None
+    """and what was wrong."""
 
     @cached_property
     def league(self) -> League:
@@ -187,12 +205,16 @@ class Visit:
         """Where its pages are."""
         return f"/leagues/{self.slug}"
 
-    def page(self, name: str, *, title: str, error: LeagueError | None = None, **context: Any) -> Response:
+    def page(self, name: str, heading: str, **context: Any) -> Response:
         """A page of the league."""
-        open_ = self.info.archived_at is None
-        context |= {"league": self.info, "path": self.path, "page_title": title}
-        context |= {"may_play": open_ and self.token.has("play"), "may_admin": open_ and self.token.has("admin")}
-        return page(self.request, name, error=error, **context)
+        is_open = self.info.archived_at is None
+        context |= {"league": self.info, "path": self.path}
+        context |= {f"may_{scope}": is_open and self.token.has(scope) for scope in ("play", "admin")}
+        return self.store_page(name, heading, **context)
+
+    def store_page(self, name: str, heading: str, **context: Any) -> Response:
+        """A page that is not about one league, or about one that is deleted."""
+        return page(self.request, name, heading, error=self.error, typed=self.typed, nothing=Form(), **context)
 
     def require(self, scope: str) -> None:
         """An error unless the token has this scope."""
@@ -209,18 +231,16 @@ class Visit:
 
 
 async def visit(request: Request) -> AsyncIterator[Visit]:
-    """A dependency: who is logged in, once it is their turn; forms must have been sent from our own pages."""
-    if request.method not in ("GET", "HEAD"):
-        _refuse_other_sites(request)
+    """A dependency: who is logged in, once it is their turn."""
     if not unquote(f"{request.url.path}?{request.url.query}").isprintable():
         raise LeagueError("bad-request", "an address has printable characters only.")
     secret, gate = request.cookies.get(COOKIE, ""), request.app.state.gate
     if not secret:
         raise LeagueError("no-token", "log in first.")
-    token = await gate.token(secret, _address(request), tokens.find_session)
+    token = await gate.token(secret, client_address(request), tokens.find_session)
     request.state.visitor, request.state.token = token, token.id
     slug = request.path_params.get("slug", "")
-    async with gate.slot(token):
+    async with gate.slot(token, slug):
         if slug and not token.sees(slug):
             raise LeagueError("unknown-league", f"there is no league {slug!r}, or your token does not open it.")
         yield Visit(request, token, request.app.state.store, slug)
@@ -237,10 +257,6 @@ async def _form(request: Request, visitor: Visitor) -> Form:
 Sent = Annotated[Form, Depends(_form)]
 
 
-def _address(request: Request) -> str:
-    return f"cookie {request.client.host if request.client else 'unknown'}"
-
-
 def local_path(wanted: str) -> str:
     r"""A path of this server, or `/`.
 
@@ -254,19 +270,18 @@ def local_path(wanted: str) -> str:
 @router.get("/login")
 async def login_page(request: Request, next: str = "/") -> Response:
     """The form to log in."""
-    return page(request, "login", next=local_path(next))
+    return page(request, "login", "Log in", next=local_path(next))
 
 
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     """Begin a session with a token."""
-    _refuse_other_sites(request)
     form, state = parse_form(await _read(request, MAX_LOGIN_BYTES)), request.app.state
     wanted = local_path(form.one("next", "/"))
     try:
-        token = await state.gate.token(form.one("token"), _address(request).removeprefix("cookie "), tokens.find)
+        token = await state.gate.token(form.one("token"), client_address(request), tokens.find)
     except LeagueError as error:
-        return page(request, "login", error=error, next=wanted)
+        return page(request, "login", "Log in", error=error, next=wanted)
     secret = await to_thread.run_sync(tokens.log_in, state.store, token)
     response = RedirectResponse(wanted, 303, _HEADERS)
     age = int(tokens.SESSION_LIFETIME.total_seconds())
@@ -275,7 +290,7 @@ async def log_in(request: Request) -> Response:
 
 
 @router.post("/logout")
-def log_out(visitor: Visitor) -> Response:
+def log_out(visitor: Visitor, sent: Sent) -> Response:
     """End the session."""
     tokens.log_out(visitor.store, visitor.request.cookies[COOKIE])
     response = RedirectResponse("/login", 303, _HEADERS)
