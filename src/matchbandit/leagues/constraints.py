@@ -145,7 +145,8 @@ def _refuse_if_infeasible(state: LeagueState, rest: list[int], excluded: Counts,
         count = "nobody is" if not n else "only one player is"
         raise LeagueError("infeasible", f"{count} available, and a pair needs two. Ask with more players.")
     if not n_pairs:
-        missing = sides[0 if n and columns == n else 1 if n else 0]
+        assert sides is not None
+        missing = sides[1 if n > 0 and columns < n else 0]
         raise LeagueError("infeasible", f"none of {missing} is available, and a pair needs one of each side.")
     advice = []
     if len(met):

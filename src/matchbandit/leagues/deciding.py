@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 Ids = tuple[int, int]
 PRODUCTS_ONLY = "rank1-thompson"
 """Its decisions depend on results alone, and it fits the strengths itself."""
+SLOW_PAIRS = 5_000
+"""A decision that weighs more pairs than this takes longer than about 50 ms; each repetition counts anew."""
+MAX_FEW_RULES = 8
+"""With at most so many forbidden partners each, near neighbours in the order of strengths are matched at once."""
 _pair, _proposal = schema.proposal_pair, schema.proposal
 _OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
 _WAITING = select(_pair.c.a, _pair.c.b).where(
@@ -100,10 +104,32 @@ def prepare(
     return Inputs(state, constraints, np.array([tuple(row) for row in waiting], dtype=np.int64).reshape(-1, 2))
 
 
-def decide(inputs: Inputs, cached: CachedLeague) -> Draft:
-    """Decide the proposal; the caller holds `cached.deciding`."""
+def is_slow(inputs: Inputs) -> bool:
+    """Does the decision take so long that a worker process should make it?"""
+    constraints, n_items = inputs.constraints, len(inputs.constraints.present)
+    n_draws = inputs.state.league.settings["record_propensity"]
+    degrees = np.bincount(constraints.forbidden.ravel())
+    if inputs.state.league.any_size and degrees.max(initial=0) <= MAX_FEW_RULES:
+        return bool(n_draws * n_items > SLOW_PAIRS)
+    columns = int(inputs.state.sides[constraints.present - 1].sum())
+    n_pairs = (n_items - columns) * columns if columns else n_items * (n_items - 1) // 2
+    return bool((1 + n_draws) * n_pairs > SLOW_PAIRS)
+
+
+def quicker(inputs: Inputs) -> str:
+    """What to do about a decision that takes too long."""
+    league = inputs.state.league
+    if not league.any_size:
+        return f"Use {PRODUCTS_ONLY} instead of {league.settings['policy']}: it decides in milliseconds."
+    if league.settings["record_propensity"]:
+        return "Lower record_propensity: each decision is repeated that often."
+    return "Remove exclusions, or ask with fewer items available."
+
+
+def decide(inputs: Inputs, cached: CachedLeague | None = None) -> Draft:
+    """Decide the proposal; the caller holds `Store.deciding`."""
     try:
-        return _decide(replace(inputs, constraints=assign_bye(inputs.constraints)), cached)
+        return _decide(replace(inputs, constraints=assign_bye(inputs.constraints)), cached or CachedLeague())
     except LeagueError:
         raise
     except MatchbanditError as error:
@@ -243,7 +269,7 @@ def _posterior(state: LeagueState, cached: CachedLeague) -> "Posterior":
         and current.version == state.league.version
         and state.league.settings["policy"] == PRODUCTS_ONLY
     ):
-        return current.policy.posterior  # type: ignore[attr-defined,no-any-return]
+        return current.policy.posterior
     return fit_posterior(state)
 
 

@@ -54,6 +54,7 @@ CODES: dict[str, Code] = {
     "workers-busy": Code(503, "All worker processes are busy", retry_after=2),
     "store-busy": Code(503, "The store is busy", retry_after=1),
     "store-unusable": Code(503, "The store cannot be used", retry_after=10),
+    "unreachable": Code(503, "The service gave no answer", retry_after=1),
     "internal-error": Code(500, "The server has a defect; its log has the id of the request"),
 }
 """Every error code."""

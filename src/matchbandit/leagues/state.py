@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
 from matchbandit.leagues import library, schema
+from matchbandit.leagues.items import NameTable
 from matchbandit.leagues.names import item_label
 from matchbandit.leagues.totals import PairTotals
-from matchbandit.leagues.transaction import LeagueRow
+from matchbandit.leagues.transaction import LeagueRow, Statement
 
 if TYPE_CHECKING:
     from matchbandit.graphs import Graph
@@ -23,10 +24,25 @@ Counts = NDArray[np.int64]
 MAX_CACHE_BYTES = 256 * 2**20
 _BYTES_PER_ITEM = 400
 _item, _rule = schema.item, schema.rule
-_ITEM_COLUMNS = (_item.c.id, _item.c.side, _item.c.position, _item.c.name, _item.c.active)
-_ITEM_COLUMNS += (_item.c.byes, _item.c.bye_level, _item.c.last_bye)
-_CHANGED_ITEMS = select(*_ITEM_COLUMNS).where(
-    _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
+
+
+class ItemRow(NamedTuple):
+    """The row of an item; see `schema.item`."""
+
+    id: int
+    side: int
+    position: int
+    name: str | None
+    active: bool
+    byes: int
+    bye_level: int
+    last_bye: int
+
+
+_CHANGED_ITEMS = Statement(
+    select(*(_item.c[name] for name in ItemRow._fields)).where(
+        _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
+    )
 )
 
 
@@ -35,8 +51,7 @@ class LeagueState:
     """A league as of one version; immutable. Item k is at index k − 1."""
 
     league: LeagueRow
-    items: tuple[Any, ...] = ()
-    """Rows of the table of items."""
+    items: tuple[ItemRow, ...] = ()
     totals: PairTotals = field(default_factory=PairTotals.empty)
     exclusions: Counts = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     """Pairs of ids, sorted."""
@@ -53,8 +68,8 @@ class LeagueState:
             old = cls(replace(league, rules_version=-1))
         else:
             since = old.league.version
-        changed = connection.execute(_CHANGED_ITEMS, {"of_league": league.id, "since": since})
-        rows = {row.id: row for row in changed}
+        changed = map(ItemRow._make, _CHANGED_ITEMS.rows(connection, of_league=league.id, since=since))
+        rows = {row.id: row._replace(active=bool(row.active)) for row in changed}
         items = old.items
         if rows:
             last = max(len(items), *rows)
@@ -149,13 +164,20 @@ class CachedLeague:
     def __init__(self) -> None:
         """Nothing is known yet."""
         self.state: LeagueState | None = None
-        self.deciding = Lock()
-        """Held while a proposal is decided: two at once would conflict anyway."""
         self.policy: Any = None
-        """The policy with its counts, under `deciding`; see `deciding.Decider`."""
+        """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
         self.fitting = Lock()
         """Held while the model is used, so that it is fitted once."""
         self.model: Any = None
+        self._names: NameTable | None = None
+
+    @property
+    def names(self) -> NameTable | None:
+        """The names of the newest state, for all requests until one of them changes."""
+        state = self.state
+        if state is not None and (self._names is None or self._names.version != state.league.items_version):
+            self._names = NameTable(state.items, state.league.items_version)
+        return self._names
 
     def read(self, connection: Connection, league: LeagueRow) -> LeagueState:
         """The state as of this transaction."""

@@ -18,11 +18,12 @@ from matchbandit.leagues.records import (
     LeagueInfo,
     Page,
     PairResult,
+    ProgressBin,
     Proposal,
     ProposalSummary,
+    Ranking,
     Receipt,
     Rule,
-    Standing,
 )
 from matchbandit.leagues.service import requests
 from matchbandit.leagues.service.access import Access, body, chunks, requires
@@ -46,7 +47,7 @@ NewestFirst = Annotated[bool, Query(description="The newest first; `after` then 
 
 
 async def _window(
-    after: After = 0, since: Time = None, until: Time = None, newest_first: NewestFirst = False
+    after: After | None = None, since: Time = None, until: Time = None, newest_first: NewestFirst = False
 ) -> dict[str, Any]:
     """Which rows of a list that grows with time; see `League.history`."""
     return {"after": after, "since": since, "until": until, "newest_first": newest_first}
@@ -97,21 +98,22 @@ def create_league(access: AnyAdmin, new: Annotated[Any, body(requests.NewLeague,
 )
 async def import_league(access: AnyAdmin, slug: Text = "") -> Response:
     """Import a league from its export, under another slug if one is given."""
-    limit = access.request.app.state.settings.max_import_bytes
+    limits = access.request.app.state.settings
     if access.token.leagues is not None and slug not in access.token.leagues:
         raise LeagueError("not-allowed", "the token is for some leagues: give one of them as `slug`.", field="slug")
 
-    def write(name: str) -> Response:
-        league = access.store.import_league(name, slug=slug or None, **access.writing)
+    def write() -> Response:
+        league = access.store.import_league(
+            file, slug=slug or None, max_bytes=limits.max_unpacked_bytes, key=access.writing["key"]
+        )
         return access.answer(league.info(), 201, location=f"/leagues/{league.slug}")
 
-    with tempfile.NamedTemporaryFile(prefix="matchbandit-") as file:
+    with tempfile.TemporaryFile(prefix="matchbandit-") as file:
         async for chunk in chunks(access.request):
-            if file.tell() + len(chunk) > limit:
-                raise LeagueError("body-too-large", f"an export that is imported here has at most {limit} bytes.")
+            if file.tell() + len(chunk) > limits.max_import_bytes:
+                raise LeagueError("body-too-large", f"an export has at most {limits.max_import_bytes} bytes here.")
             file.write(chunk)
-        file.flush()
-        return await to_thread.run_sync(write, file.name)
+        return await to_thread.run_sync(write)
 
 
 @leagues.get("/leagues/{league}", response_model=LeagueInfo)
@@ -277,7 +279,7 @@ def _count(access: Access, receipts: list[Receipt]) -> list[Receipt]:
 def list_items(
     access: Read,
     after: After = 0,
-    limit: Limit = 1000,
+    limit: Limit = 100,
     search: Text = "",
     active: bool | None = None,
 ) -> Response:
@@ -322,11 +324,11 @@ def erase_name(access: Admin, one: Annotated[requests.OneItem, body(requests.One
 def list_rules(
     access: Read,
     after: AfterPair = "",
-    limit: Limit = 1000,
+    limit: Limit = 100,
     kind: Literal["exclude", "pin"] | None = None,
 ) -> Response:
     """Exclusions and pins, in the order of ids."""
-    return access.answer(access.league.rules(kind, after=_ids(after), limit=limit))
+    return access.answer(access.league.rules(kind, after=after, limit=limit))
 
 
 @items.post("/leagues/{league}/rules/{action}", response_model=dict[str, int], openapi_extra=openapi(requests.Pairs))
@@ -342,17 +344,22 @@ def change_rules(
 # Results -------------------------------------------------------------------------------------------------------------
 
 
-@results.get("/leagues/{league}/ranking", response_model=Page[Standing], dependencies=TABLE)
-def ranking(access: Read, after: After = 0, limit: Limit = 1000) -> Response:
+@results.get("/leagues/{league}/ranking", response_model=Ranking, dependencies=TABLE)
+def ranking(access: Read, after: After = 0, limit: Limit = 100, search: Text = "") -> Response:
     """The strongest first, each side for itself."""
-    rows = access.league.ranking()
-    return access.answer(Page(rows[after : after + limit], after + limit if after + limit < len(rows) else None))
+    return access.answer(access.league.ranking(after=after, limit=limit, search=search))
 
 
 @results.get("/leagues/{league}/results", response_model=Page[PairResult], dependencies=TABLE)
-def list_results(access: Read, after: AfterPair = "", limit: Limit = 1000, item: Text | None = None) -> Response:
+def list_results(access: Read, after: AfterPair = "", limit: Limit = 100, item: Text | None = None) -> Response:
     """Results by pair, in the order of ids; those of one item if it is given."""
-    return access.answer(access.league.results(item=item, after=_ids(after), limit=limit))
+    return access.answer(access.league.results(item, after=after, limit=limit))
+
+
+@results.get("/leagues/{league}/progress", response_model=list[ProgressBin], dependencies=TABLE)
+def progress(access: Read, bins: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
+    """Achieved and expected rewards of all proposals, in groups of successive ones."""
+    return access.answer(access.league.progress(bins))
 
 
 @results.post(
@@ -385,13 +392,9 @@ def why(
     item: Text | None = None,
     pair: Annotated[list[Text] | None, Query(min_length=2, max_length=2)] = None,
     proposal: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+    side: Text | None = None,
 ) -> Response:
     """Explain an item, a pair (given twice), a proposal or, without any, the league."""
     if sum(each is not None for each in (item, pair, proposal)) > 1:
         raise LeagueError("bad-request", "give an item, a pair or a proposal, and only one of them.")
-    return access.answer(access.league.why(proposal if proposal is not None else pair, item=item))
-
-
-def _ids(after: str) -> tuple[int, int]:
-    first, _, second = after.partition("-")
-    return int(first or 0), int(second or 0)
+    return access.answer(access.league.why(proposal if proposal is not None else pair, item=item, side=side))

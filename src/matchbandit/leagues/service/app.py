@@ -4,6 +4,7 @@ import contextlib
 import gc
 import logging
 import shlex
+import signal
 import socket
 import sys
 import threading
@@ -24,7 +25,6 @@ from matchbandit.leagues.service.access import Gate, requires
 from matchbandit.leagues.service.observing import HEALTH, LOGGER, Metrics, ObserveMiddleware, log, log_to_stderr
 from matchbandit.leagues.service.problems import add_handlers
 from matchbandit.leagues.service.settings import Settings
-from matchbandit.leagues.warm_up import warm_up
 
 _SWITCH_SECONDS = 0.001
 """Between two threads; requests are shorter than the 5 ms that Python chooses."""
@@ -108,7 +108,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
     def prepare() -> None:
         app.openapi()
-        warm_up()
+        state.store.warm_up()
         gc.collect()
         gc.freeze()  # a full collection of all that was imported would stop requests for 150 ms
 
@@ -147,6 +147,8 @@ def serve(settings: Settings) -> None:
     """Run the server until it is told to stop."""
     log_to_stderr()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit())  # while starting; and uvicorn sends it again once it has stopped
     with Store(settings.store) as store, _listen(settings.host, settings.port) as listener:
         _say_how_to_begin(store, settings.store)
         config = uvicorn.Config(
@@ -160,8 +162,10 @@ def serve(settings: Settings) -> None:
         )
         host, port = listener.getsockname()[:2]
         log("listening", address=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-        uvicorn.Server(config).run(sockets=[listener])
-    log("stopped")
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            log("stopped")
 
 
 def _listen(host: str, port: int) -> socket.socket:

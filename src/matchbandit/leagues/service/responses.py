@@ -28,7 +28,7 @@ def answer(request: Request, content: Any, status: int = 200, *, location: str =
         headers["Location"] = f"/v1{location}"
     if isinstance(content, Page) and content.next is not None:
         headers["Link"] = f'<{request.url.include_query_params(after=content.next)}>; rel="next"'
-    if isinstance(content, Page | Proposal) and wants_csv(request):
+    if isinstance(content, Page | Proposal | list) and request.method == "GET" and wants_csv(request):
         data, kind = csv_text(_rows(content)).encode(), "text/csv; charset=utf-8"
     else:
         data, kind = msgspec.json.encode(content), "application/json"
@@ -81,9 +81,9 @@ def wants_csv(request: Request) -> bool:
 
 def _rows(content: Any) -> Sequence[Any]:
     """The rows of a table; proposals have one for each pair."""
-    rows = [content] if isinstance(content, Proposal) else content.rows
+    rows = [content] if isinstance(content, Proposal) else list(content)
     if not rows or not isinstance(rows[0], Proposal):
-        return list(rows)
+        return rows
     of_proposal = ("number", "at", "due", "policy")
     return [{name: getattr(row, name) for name in of_proposal} | asdict(pair) for row in rows for pair in row.pairs]
 
