@@ -131,8 +131,8 @@ def record(visitor: Visitor, sent: Sent, number: int, action: str) -> Response:
 
     again = partial(pages.league, number=number)
     if on_proposal:
-        after, search = sent.one("after"), sent.one("search")
-        after = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else 0
+        search, position = sent.one("search"), sent.one("after")
+        after = int(position) if position.isascii() and position.isdecimal() and len(position) < 10 else 0
         again = partial(pages.proposal, number=number, after=after, search=search, correct=action == "correct")
     return _submit(visitor, sent, write, again)
 

@@ -160,7 +160,7 @@ def parse_form(content: bytes | bytearray) -> Form:
 
 
 async def _read(request: Request, limit: int) -> bytearray:
-    """The body of a form that was sent from one of our pages: browsers say where from, and no page can make them lie."""
+    """The body of a form from one of our own pages: browsers say where it is from, and no page can make them lie."""
     site, origin = request.headers.get("sec-fetch-site"), urlsplit(request.headers.get("origin", "")).netloc
     if site != "same-origin" if site else not origin or origin != request.headers.get("host"):
         raise LeagueError("not-allowed", "this form was not sent from a page of this server. Open the page, try again.")
@@ -203,23 +203,22 @@ class Visit:
     @property
     def path(self) -> str:
         """Where its pages are."""
-        return f"/leagues/{self.slug}"
+        return f"/leagues/{self.slug}" if self.slug else ""
 
     def page(self, name: str, heading: str, **context: Any) -> Response:
         """A page of the league."""
         is_open = self.info.archived_at is None
-        context |= {"league": self.info, "path": self.path}
-        context |= {f"may_{scope}": is_open and self.token.has(scope) for scope in ("play", "admin")}
-        return self.store_page(name, heading, **context)
+        allowed = {f"may_{scope}": is_open and self.token.has(scope) for scope in ("play", "admin")}
+        return self.store_page(name, heading, league=self.info, **allowed, **context)
 
     def store_page(self, name: str, heading: str, **context: Any) -> Response:
         """A page that is not about one league, or about one that is deleted."""
-        return page(self.request, name, heading, error=self.error, typed=self.typed, nothing=Form(), **context)
+        return page(self.request, name, heading, error=self.error, typed=self.typed, path=self.path, **context)
 
     def require(self, scope: str) -> None:
         """An error unless the token has this scope."""
         if not self.token.has(scope):
-            raise LeagueError("not-allowed", f"this needs a token with the scope {scope}; yours has {self.token.scope}.")
+            raise LeagueError("not-allowed", f"this needs the scope {scope}; your token has {self.token.scope}.")
 
     def writing(self, form: Form) -> dict[str, Any]:
         """What writing methods take: who, and an idempotency key.

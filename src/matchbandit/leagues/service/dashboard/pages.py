@@ -6,10 +6,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from matchbandit.leagues import LeagueError, tokens
+from matchbandit.leagues.reading import Bounds
 from matchbandit.leagues.records import Item
 from matchbandit.leagues.service.dashboard import charts
 from matchbandit.leagues.service.dashboard.fields import REWARDS, setting_fields
-from matchbandit.leagues.service.dashboard.frame import Visit, Visitor
+from matchbandit.leagues.service.dashboard.frame import Form, Visit, Visitor
 from matchbandit.leagues.settings import LeagueSettings
 
 PAGE_SIZE = 50
@@ -67,7 +68,7 @@ def confirm_lifecycle(visitor: Visitor, action: str) -> Response:
 
 @router.get("/leagues/{slug}")
 def league(visitor: Visitor, number: int = 0) -> Response:
-    """What is open, with forms for outcomes and for the next proposal; `number` is that of the form that was refused."""
+    """What is open, with forms; `number` is the proposal whose form was refused."""
     info, shown, room = visitor.info, [], MAX_OPEN_PAIRS
     proposals = visitor.league.proposals(open_only=True, newest_first=True, limit=MAX_OPEN)
     for proposal in proposals:
@@ -81,6 +82,7 @@ def league(visitor: Visitor, number: int = 0) -> Response:
         "top": TOP,
         "active": visitor.league.items(active=True).rows if info.active <= MAX_CHECKBOXES else None,
         "typed_number": number,
+        "no_form": Form(),
     }
     return visitor.page("league", "Open", **context)
 
@@ -91,7 +93,7 @@ def league(visitor: Visitor, number: int = 0) -> Response:
 @router.get("/leagues/{slug}/proposals")
 def proposals(visitor: Visitor, after: After = 0) -> Response:
     """All proposals, the newest first."""
-    rows = visitor.league.summaries(after=after, limit=PAGE_SIZE, newest_first=True)
+    rows = visitor.league.summaries(after=after or None, limit=PAGE_SIZE, newest_first=True)
     return visitor.page("proposals", "Proposals", rows=rows)
 
 
@@ -199,8 +201,8 @@ def model(visitor: Visitor) -> Response:
 @router.get("/leagues/{slug}/history")
 def history(visitor: Visitor, after: After = 0, since: Text = "", until: Text = "") -> Response:
     """Who changed what, and when; the newest first."""
-    window = {"since": since or None, "until": until or None, "newest_first": True}
-    rows = visitor.league.history(after=after, limit=PAGE_SIZE, **window)
+    window: Bounds = {"since": since or None, "until": until or None, "newest_first": True}
+    rows = visitor.league.history(after=after or None, limit=PAGE_SIZE, **window)
     labels = {f"token:{token.id}": token.label for token in tokens.list_all(visitor.store)}
     return visitor.page("history", "History", rows=rows, labels=labels)
 

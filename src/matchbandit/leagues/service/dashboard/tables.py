@@ -44,11 +44,11 @@ def league_table(
         "ranking": lambda: _pages(league.ranking, 0),
         "results": lambda: _pages(league.results, "", one_item),
         "rules": lambda: _pages(league.rules, ""),
-        "proposals": lambda: _pages(league.summaries, 0, {"newest_first": True}),
+        "proposals": lambda: _pages(league.summaries, None, {"newest_first": True}),
         "pairs": lambda: iter([league.proposal(proposal).pairs]),
         "progress": lambda: iter([league.progress()]),
         "history": lambda: _pages(
-            league.history, 0, {"newest_first": True, "since": since or None, "until": until or None}
+            league.history, None, {"newest_first": True, "since": since or None, "until": until or None}
         ),
     }
     if name not in tables:
@@ -58,10 +58,12 @@ def league_table(
 
 def _pages(read: Callable[..., Page[Any]], after: Any, query: dict[str, Any] | None = None) -> Iterator[Sequence[Any]]:
     """The rows of a list, page by page."""
-    while after is not None:
+    while True:
         page = read(after=after, limit=ROWS, **(query or {}))
         yield page.rows
         after = page.next
+        if after is None:
+            return
 
 
 def _file(name: str, format: Format, parts: Iterator[Sequence[Any]]) -> StreamingResponse:
