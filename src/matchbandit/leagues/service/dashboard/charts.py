@@ -77,8 +77,8 @@ def progress_chart(points: Sequence[ProgressPoint]) -> dict[str, Any] | None:
         "expected": line("expected"),
         "achieved": line("achieved"),
         "band": [*line("low"), *reversed(line("high"))],
-        "x_ticks": [(x(tick), short(tick)) for tick in ticks(0, last.proposal, 5) if tick == round(tick)],
-        "y_ticks": [(y(tick), short(tick)) for tick in ticks(low, high, 5)],
+        "x_ticks": [(x(tick), short(tick)) for tick in ticks(0, last.proposal, 6) if tick == round(tick)],
+        "y_ticks": [(y(tick), short(tick)) for tick in ticks(low, high, 6)],
         "description": f"{plural(last.results, 'result')} achieved {fixed(last.achieved, 2)} in all, where "
         f"{fixed(last.expected, 2)} were expected (between {fixed(last.low, 2)} and {fixed(last.high, 2)}).",
     }

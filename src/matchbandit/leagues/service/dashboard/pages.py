@@ -151,6 +151,7 @@ def pair(visitor: Visitor, first: Text = "", second: Text = "") -> Response:
     if first.strip() and second.strip():
         try:
             why = visitor.league.why((first, second))
+            first, second = why.numbers["names"]
         except LeagueError as error:
             visitor.error = error
     return visitor.page("pair", "Pair", first=first, second=second, why=why, names=suggestions(visitor))
@@ -201,8 +202,8 @@ def model(visitor: Visitor) -> Response:
 @router.get("/leagues/{slug}/history")
 def history(visitor: Visitor, after: After = 0, since: Text = "", until: Text = "") -> Response:
     """Who changed what, and when; the newest first."""
-    window: Bounds = {"since": since or None, "until": until or None, "newest_first": True}
-    rows = visitor.league.history(after=after or None, limit=PAGE_SIZE, **window)
+    bounds: Bounds = {"after": after or None, "limit": PAGE_SIZE, "newest_first": True}
+    rows = visitor.league.history(since=since or None, until=until or None, **bounds)
     labels = {f"token:{token.id}": token.label for token in tokens.list_all(visitor.store)}
     return visitor.page("history", "History", rows=rows, labels=labels)
 
