@@ -1,7 +1,6 @@
 """Numbers that the server draws: who met whom as a matrix, and rewards over time as the lines of an SVG."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
@@ -20,7 +19,7 @@ def matrix(league: League, info: LeagueInfo) -> dict[str, Any] | None:
     """The results of every pair of a small league, None where an item would meet itself; None if it is large."""
     if info.items > MAX_MATRIX or not info.results:
         return None
-    items, results = league.items(limit=MAX_MATRIX).rows, {row.ids: row for row in league.results()}
+    items, results = league.items().rows, {row.ids: row for row in league.results()}
     rows = columns = items
     if info.sides is not None:
         rows, columns = ([item for item in items if item.side == side] for side in info.sides)
@@ -31,56 +30,46 @@ def matrix(league: League, info: LeagueInfo) -> dict[str, Any] | None:
     return {"columns": columns, "rows": [(row, [cell(row.id, column.id) for column in columns]) for row in rows]}
 
 
-@dataclass(frozen=True)
-class ProgressPoint:
-    """Totals of all results of proposals up to this one."""
+def running_totals(bins: Sequence[ProgressBin]) -> list[dict[str, float]]:
+    """Totals of all results of the proposals up to the last one of each bin.
 
-    proposal: int
-    results: int
-    achieved: float
-    expected: float
-    """Of the results for which anything was expected; of the others, what they achieved."""
-    low: float
-    high: float
-
-
-def progress_points(bins: Sequence[ProgressBin]) -> list[ProgressPoint]:
-    """The running totals of these bins."""
-    points, results, totals = list[ProgressPoint](), 0, [0.0] * 4
+    Where nothing was expected, because there were no data, what was achieved counts as expected.
+    """
+    points, totals = list[dict[str, float]](), dict.fromkeys(("results", "achieved", "expected", "low", "high"), 0.0)
     for part in bins:
-        added = [part.reward if value is None else value for value in (part.expected, part.low, part.high)]
-        results += part.results
-        totals = [total + value for total, value in zip(totals, [part.reward, *added], strict=True)]
-        points.append(ProgressPoint(part.last, results, *totals))
+        added = {name: getattr(part, name) for name in ("expected", "low", "high")}
+        added |= {"results": part.results, "achieved": part.reward}
+        for name, value in added.items():
+            totals[name] += part.reward if value is None else value
+        points.append({"proposal": part.last, **totals})
     return points
 
 
-def progress_chart(points: Sequence[ProgressPoint]) -> dict[str, Any] | None:
+def progress_chart(points: Sequence[dict[str, float]]) -> dict[str, Any] | None:
     """The lines and ticks of expected and achieved totals over proposals; None without results."""
-    if not points or not points[-1].results:
+    if not points or not points[-1]["results"]:
         return None
-    values = [0.0, *(value for point in points for value in (point.achieved, point.low, point.high))]
+    values = [0.0, *(point[name] for point in points for name in ("achieved", "low", "high"))]
     low, high, last = min(values), max(values), points[-1]
     high = max(high, low + 1.0)
 
     def x(number: float) -> float:
-        return round(LEFT + (WIDTH - LEFT - MARGIN) * number / last.proposal, 1)
+        return round(LEFT + (WIDTH - LEFT - MARGIN) * number / last["proposal"], 1)
 
     def y(value: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - MARGIN) * (value - low) / (high - low), 1)
 
     def line(name: str) -> list[str]:
-        values = [(0, 0.0), *((point.proposal, getattr(point, name)) for point in points)]
-        return [f"{x(number)},{y(value)}" for number, value in values]
+        return [f"{x(0)},{y(0)}", *(f"{x(point['proposal'])},{y(point[name])}" for point in points)]
 
     return {
         "expected": line("expected"),
         "achieved": line("achieved"),
         "band": [*line("low"), *reversed(line("high"))],
-        "x_ticks": [(x(tick), short(tick)) for tick in ticks(0, last.proposal, 6) if tick == round(tick)],
+        "x_ticks": [(x(tick), short(tick)) for tick in ticks(0, last["proposal"], 6) if tick == round(tick)],
         "y_ticks": [(y(tick), short(tick)) for tick in ticks(low, high, 6)],
-        "description": f"{plural(last.results, 'result')} achieved {fixed(last.achieved, 2)} in all, where "
-        f"{fixed(last.expected, 2)} were expected (between {fixed(last.low, 2)} and {fixed(last.high, 2)}).",
+        "description": f"{plural(int(last['results']), 'result')} achieved {fixed(last['achieved'], 2)} in all, where "
+        f"{fixed(last['expected'], 2)} were expected (between {fixed(last['low'], 2)} and {fixed(last['high'], 2)}).",
     }
 
 

@@ -151,16 +151,16 @@ def parse_form(content: bytes | bytearray) -> Form:
     try:
         fields = parse_qsl(content.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
         for name, value in fields:
-            if "\0" in value:
-                raise ValueError
             form.setdefault(name, []).append(value)
+        if any("\0" in value for _, value in fields):
+            raise ValueError
     except ValueError:
         raise LeagueError("bad-request", "the form cannot be read. Load the page again.") from None
     return form
 
 
-async def _read(request: Request, limit: int) -> bytearray:
-    """The body of a form from one of our own pages: browsers say where it is from, and no page can make them lie."""
+async def read_form(request: Request, limit: int) -> Form:
+    """A form from one of our own pages: browsers say where it is from, and no page can make them lie."""
     site, origin = request.headers.get("sec-fetch-site"), urlsplit(request.headers.get("origin", "")).netloc
     if site != "same-origin" if site else not origin or origin != request.headers.get("host"):
         raise LeagueError("not-allowed", "this form was not sent from a page of this server. Open the page, try again.")
@@ -171,7 +171,7 @@ async def _read(request: Request, limit: int) -> bytearray:
         content += chunk
         if len(content) > limit:
             raise LeagueError("body-too-large", f"this form may have at most {limit} bytes.")
-    return content
+    return await to_thread.run_sync(parse_form, content) if len(content) > SMALL_BYTES else parse_form(content)
 
 
 # Who is logged in ----------------------------------------------------------------------------------------------------
@@ -249,8 +249,7 @@ Visitor = Annotated[Visit, Depends(visit)]
 
 
 async def _form(request: Request, visitor: Visitor) -> Form:
-    content = await _read(request, request.app.state.settings.max_body_bytes)
-    return await to_thread.run_sync(parse_form, content) if len(content) > SMALL_BYTES else parse_form(content)
+    return await read_form(request, request.app.state.settings.max_body_bytes)
 
 
 Sent = Annotated[Form, Depends(_form)]
@@ -275,7 +274,7 @@ async def login_page(request: Request, next: str = "/") -> Response:
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     """Begin a session with a token."""
-    form, state = parse_form(await _read(request, MAX_LOGIN_BYTES)), request.app.state
+    form, state = await read_form(request, MAX_LOGIN_BYTES), request.app.state
     wanted = local_path(form.one("next", "/"))
     try:
         token = await state.gate.token(form.one("token"), client_address(request), tokens.find)

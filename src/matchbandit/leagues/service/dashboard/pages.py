@@ -33,9 +33,6 @@ After = Annotated[int, Query(ge=0, le=2**62)]
 Text = Annotated[str, Query(max_length=200)]
 
 
-# Leagues -------------------------------------------------------------------------------------------------------------
-
-
 @router.get("/")
 def leagues(visitor: Visitor, after: Text = "", search: Text = "", status: Text = "active") -> Response:
     """The leagues that the token opens, by name."""
@@ -63,9 +60,6 @@ def confirm_lifecycle(visitor: Visitor, action: str) -> Response:
     return visitor.store_page("confirm", f"{words} {visitor.slug}?", **context)
 
 
-# A league ------------------------------------------------------------------------------------------------------------
-
-
 @router.get("/leagues/{slug}")
 def league(visitor: Visitor, number: int = 0) -> Response:
     """What is open, with forms; `number` is the proposal whose form was refused."""
@@ -85,9 +79,6 @@ def league(visitor: Visitor, number: int = 0) -> Response:
         "no_form": Form(),
     }
     return visitor.page("league", "Open", **context)
-
-
-# Proposals -----------------------------------------------------------------------------------------------------------
 
 
 @router.get("/leagues/{slug}/proposals")
@@ -189,7 +180,7 @@ def results(visitor: Visitor, after: Text = "") -> Response:
 @router.get("/leagues/{slug}/progress")
 def progress(visitor: Visitor) -> Response:
     """What was expected and what was achieved, over time."""
-    points = charts.progress_points(visitor.league.progress(charts.MAX_POINTS))
+    points = charts.running_totals(visitor.league.progress(charts.MAX_POINTS))
     return visitor.page("progress", "Progress", points=points, chart=charts.progress_chart(points))
 
 
@@ -202,13 +193,10 @@ def model(visitor: Visitor) -> Response:
 @router.get("/leagues/{slug}/history")
 def history(visitor: Visitor, after: After = 0, since: Text = "", until: Text = "") -> Response:
     """Who changed what, and when; the newest first."""
-    bounds: Bounds = {"after": after or None, "limit": PAGE_SIZE, "newest_first": True}
-    rows = visitor.league.history(since=since or None, until=until or None, **bounds)
+    bounds: Bounds = {"since": since or None, "until": until or None, "limit": PAGE_SIZE, "newest_first": True}
+    rows = visitor.league.history(**bounds | {"after": after or None})
     labels = {f"token:{token.id}": token.label for token in tokens.list_all(visitor.store)}
     return visitor.page("history", "History", rows=rows, labels=labels)
-
-
-# Settings ------------------------------------------------------------------------------------------------------------
 
 
 @router.get("/leagues/{slug}/settings")
