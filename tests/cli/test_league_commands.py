@@ -160,7 +160,9 @@ def test_a_scoresheet_contains_no_formulas(say, tmp_path):
     sheet = tmp_path / "week.csv"
     rows = list(csv.reader(io.StringIO(sheet.read_text())))
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
-    sheet.write_text("".join(f"{line}-0.5\n" if line[0] == "1" else f"{line}\n" for line in sheet.read_text().splitlines()))
+    sheet.write_text(
+        "".join(f"{line}-0.5\n" if line[0] == "1" else f"{line}\n" for line in sheet.read_text().splitlines())
+    )
     assert say("tell", "odd", "1", "--sheet", "week.csv", "--json")[0]["recorded"] == 3
 
 
@@ -241,10 +243,16 @@ def rejected(name):
 
 def test_a_rejected_model_is_said_first_and_in_json(say, league):
     rejected("odd")
-    for words in (["show", "odd"], ["ask", "odd"], ["why", "odd", "ann"], ["why", "odd", "ann", "bob"], ["ranking", "odd"]):
+    for words in (
+        ["show", "odd"],
+        ["ask", "odd"],
+        ["why", "odd", "ann"],
+        ["why", "odd", "ann", "bob"],
+        ["ranking", "odd"],
+    ):
         text = say(*words)
         assert text.startswith("warning: The 240 results do not fit the model"), words
-        assert "cucb" in text
+        assert "change the policy" in text
         assert say(*words, "--json")["warning"].startswith("The 240 results do not fit the model")
     assert say("show", "odd", "--proposal", "1", "--json")["warning"] is not None
     assert "rejected" in say("list")
