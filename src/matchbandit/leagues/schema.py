@@ -121,7 +121,7 @@ proposal = Table(
 for _name, _columns in (("open", "league_id, number"), ("due", "due")):
     # An index with `postgresql_where` would import that dialect, also for SQLite, at a tenth of the time of a `tell`.
     _create = f"CREATE INDEX mb_proposal_{_name} ON mb_proposal ({_columns}) WHERE n_waiting > 0"
-    event.listen(proposal, "after_create", DDL(_create))
+    event.listen(proposal, "after_create", DDL(_create))  # type: ignore[no-untyped-call]
 
 proposal_pair = Table(
     "mb_proposal_pair",
