@@ -1,6 +1,7 @@
 """Leagues of named items: whom to pair today, what came back, and why; stored in SQLite or PostgreSQL.
 
-Storage and decisions are here, the HTTP service, its client and the dashboard in `service`. Algorithms are the library's.
+Storage and decisions are here, the HTTP service, its client and the dashboard in `service`. The algorithms are the
+library's.
 """
 
 from matchbandit.leagues.errors import LeagueError

@@ -94,9 +94,9 @@ def _fixed(
     """The fixed pairs: those requested, then pins in order, if both items are available and free."""
     one_pair, present, taken = state.league.settings["selection"] == "pair", set(available), set[int]()
     listed = [] if requested is None else as_list("fixed", requested)
-    index = pair_index(connection, state.league, listed)
-    excluded = set(map(tuple, state.exclusions.tolist())) if listed else set()
     pairs: list[tuple[int, int]] = []
+    if listed:
+        index, excluded = pair_index(connection, state.league, listed), set(map(tuple, state.exclusions.tolist()))
     for pair in listed:
         ids = index.resolve_pair(pair)
         if ids in excluded:
@@ -145,7 +145,8 @@ def _refuse_if_infeasible(state: LeagueState, rest: list[int], excluded: Counts,
         count = "nobody is" if not n else "only one player is"
         raise LeagueError("infeasible", f"{count} available, and a pair needs two. Ask with more players.")
     if not n_pairs:
-        missing = sides[0 if n and columns == n else 1 if n else 0]
+        assert sides is not None
+        missing = sides[1 if n > 0 and columns < n else 0]
         raise LeagueError("infeasible", f"none of {missing} is available, and a pair needs one of each side.")
     advice = []
     if len(met):

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import plural
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.constraints import Constraints, assign_bye, collect_constraints
 from matchbandit.leagues.errors import LeagueError
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 Ids = tuple[int, int]
 PRODUCTS_ONLY = "rank1-thompson"
 """Its decisions depend on results alone, and it fits the strengths itself."""
+SLOW_PAIRS = 5_000
+"""A decision that weighs more pairs than this takes longer than about 50 ms; each repetition counts anew."""
+MAX_FEW_RULES = 8
+"""With at most so many forbidden partners each, near neighbours in the order of strengths are matched at once."""
 _pair, _proposal = schema.proposal_pair, schema.proposal
 _OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
 _WAITING = select(_pair.c.a, _pair.c.b).where(
@@ -51,8 +56,7 @@ class Inputs:
         return self.state.league.n_proposals + 1
 
 
-@dataclass(frozen=True)
-class ProposedPair:
+class ProposedPair(NamedTuple):
     """A pair of a decision; see `records.Pair`."""
 
     ids: Ids
@@ -100,10 +104,33 @@ def prepare(
     return Inputs(state, constraints, np.array([tuple(row) for row in waiting], dtype=np.int64).reshape(-1, 2))
 
 
-def decide(inputs: Inputs, cached: CachedLeague) -> Draft:
-    """Decide the proposal; the caller holds `cached.deciding`."""
+def is_slow(inputs: Inputs) -> bool:
+    """Does the decision take so long that a worker process should make it?"""
+    constraints, n_items = inputs.constraints, len(inputs.constraints.present)
+    n_draws = inputs.state.league.settings["record_propensity"]
+    degrees = np.bincount(constraints.forbidden.ravel())
+    if inputs.state.league.any_size and degrees.max(initial=0) <= MAX_FEW_RULES:
+        return bool(n_draws * n_items > SLOW_PAIRS)
+    columns = int(inputs.state.sides[constraints.present - 1].sum())
+    n_pairs = (n_items - columns) * columns if columns else n_items * (n_items - 1) // 2
+    return bool((1 + n_draws) * n_pairs > SLOW_PAIRS)
+
+
+def too_slow(inputs: Inputs) -> str:
+    """What to say of a decision that takes too long."""
+    settings, fix = inputs.state.league.settings, "Remove exclusions, or ask with fewer items available."
+    if not inputs.state.league.any_size:
+        fix = f"Use {PRODUCTS_ONLY}, which decides in milliseconds, or ask with fewer items available."
+    elif settings["record_propensity"]:
+        fix = "Lower record_propensity: each decision is repeated that often."
+    n_items = len(inputs.constraints.present)
+    return f"{settings['policy']} takes longer than the time limit to pair {plural(n_items, 'item')}. {fix}"
+
+
+def decide(inputs: Inputs, cached: CachedLeague | None = None) -> Draft:
+    """Decide the proposal; the caller holds `Store.deciding`."""
     try:
-        return _decide(replace(inputs, constraints=assign_bye(inputs.constraints)), cached)
+        return _decide(replace(inputs, constraints=assign_bye(inputs.constraints)), cached or CachedLeague())
     except LeagueError:
         raise
     except MatchbanditError as error:
@@ -218,7 +245,7 @@ class CurrentPolicy:
     version: int
 
 
-def _current_policy(state: LeagueState, cached: CachedLeague) -> "CountsPolicy":
+def _current_policy(state: LeagueState, cached: CachedLeague) -> Any:
     """The policy with the current counts: only changed ones are set, unless it is new or results fade."""
     league, totals, current = state.league, state.totals, cached.policy
     built_for = json.dumps([league.settings[name] for name in ("policy", "options", "selection")]), state.graph
@@ -243,7 +270,8 @@ def _posterior(state: LeagueState, cached: CachedLeague) -> "Posterior":
         and current.version == state.league.version
         and state.league.settings["policy"] == PRODUCTS_ONLY
     ):
-        return current.policy.posterior  # type: ignore[attr-defined,no-any-return]
+        posterior: Posterior = current.policy.posterior
+        return posterior
     return fit_posterior(state)
 
 

@@ -1,10 +1,12 @@
 """Sentences without jargon: why an item, a pair or a proposal is what it is, and what each change was."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from matchbandit.formatting import float_text, plural
-from matchbandit.leagues.model import LEVEL, StrengthModel, warning
+from matchbandit.leagues import library
+from matchbandit.leagues.model import LEVEL, StrengthModel
 from matchbandit.leagues.records import Explanation, Pair, Proposal
 from matchbandit.leagues.state import LeagueState
 
@@ -12,153 +14,146 @@ MAX_NAMED = 5
 """Most items or pairs named in a sentence of the history."""
 MAX_NOTES = 10
 """Notes of a proposal that its explanation repeats."""
+NO_DATA = "There are no data yet."
 Names = Callable[[int], str]
 
 
 # Explanations --------------------------------------------------------------------------------------------------------
 
 
-def explain_item(model: StrengthModel, item: int) -> Explanation:
+def explain_item(model: StrengthModel, item: int, warning: str | None) -> Explanation:
     """Explain the strength of an item."""
-    state, row, (counts, totals) = model.state, model.state.items[item - 1], model.by_item
-    vertex, (low, high) = int(state.vertices[item - 1]), model.intervals
-    strength, count = float(model.posterior.strengths[vertex]), int(counts[item - 1])
-    side = [each for each in model.ranking if each.side == state.side(item)]
-    rank = next((each.rank for each in side if each.id == item), None)
-    numbers = {
-        "item": item,
-        "name": state.name(item),
-        "side": state.side(item),
-        "estimate": strength,
-        "low": float(low[vertex]),
-        "high": float(high[vertex]),
-        "rank": rank,
-        "of": len(side),
-        "results": count,
-        "mean": float(totals[item - 1] / count) if count else None,
-        "byes": row.byes,
-        "active": row.active,
-    }
-    between = f"{LEVEL:.0%} between {numbers['low']:.2f} and {numbers['high']:.2f}".replace("%", " %")
-    if count:
-        text = f"{numbers['name']} has a strength of about {strength:.2f} (with {between}), from "
-        text += f"{plural(count, 'result')} that were {numbers['mean']:.2f} on average."
+    row, active = model.standing(item), model.state.items[item - 1].active
+    n_ranked = sum(each.side == row.side for each in model.ranking)
+    about = f"{row.estimate:.2f} ({_between(row.low, row.high)})"
+    if not model.state.n_results:
+        text = NO_DATA
+    elif row.mean is None:
+        text = f"{row.name} has no results yet, so its strength is taken to be average: {about}."
     else:
-        text = (
-            f"{numbers['name']} has no results yet and is taken for average: a strength of {strength:.2f} ({between})."
-        )
-    if rank is not None:
-        text += f" That is rank {rank} of {len(side)}."
-    elif not row.active:
-        text += " It has left the league."
-    text += " A pair is expected to achieve the product of its two strengths."
+        text = f"{row.name} has a strength of about {about}, from {plural(row.results, 'result')} of {row.mean:.2f} on "
+        text += "average. A pair is expected to achieve the product of its two strengths."
+    if row.rank is not None:
+        text += f" That is rank {row.rank} of {n_ranked}."
+    if not active:
+        text += f" {row.name} has left the league."
     if row.byes:
         text += f" It has sat out {plural(row.byes, 'time')}."
-    return Explanation(text, numbers, warning(state.league))
+    return Explanation(text, {**asdict(row), "of": n_ranked, "active": active}, warning)
 
 
-def explain_pair(model: StrengthModel, pair: tuple[int, int], last: tuple[Proposal, Pair] | None) -> Explanation:
-    """Explain the estimate of a pair; `last` is the last proposal that contains it, and the pair there."""
+def explain_pair(
+    model: StrengthModel, pair: tuple[int, int], last: tuple[int, str, Pair] | None, warning: str | None
+) -> Explanation:
+    """Explain the estimate of a pair; `last` is number, policy and pair of the last proposal with it."""
     state, numbers = model.state, model.pair(*pair)
-    first, second = state.names(pair)
-    excluded, pinned = list(pair) in state.exclusions.tolist(), pair in state.pins
-    text = (
-        f"{first} and {second} are expected to achieve {numbers['estimate']:.2f} (with 90 % between "
-        f"{numbers['low']:.2f} and {numbers['high']:.2f})."
-    )
-    if numbers["results"]:
-        text += (
-            f" They have met {plural(int(numbers['results']), 'time')}, and achieved {numbers['mean']:.2f} on average."
-        )
+    first, second = names = state.names(pair)
+    excluded, pinned = bool((state.exclusions == pair).all(axis=1).any()), pair in state.pins
+    if numbers["expected"] is None:
+        text = NO_DATA
     else:
-        text += " They have not met yet: this is what their results with others say."
+        text = f"{first} and {second} are expected to achieve {numbers['expected']:.2f} "
+        text += f"({_between(numbers['low'], numbers['high'])})."
+        if numbers["results"]:
+            times = plural(int(numbers["results"]), "time")
+            text += f" They have met {times} and achieved {numbers['mean']:.2f} on average."
+        else:
+            text += " They have not met yet: this follows from their results with others."
     if excluded:
-        text += " They are excluded: they are not proposed."
+        text += " They are excluded, so they are not proposed."
     if pinned:
-        text += " They are pinned: they are a pair of the next proposal for which both are available."
+        text += " They are pinned: the next proposal for which both are available contains them."
     if last is not None:
-        text += f" In proposal {last[0].number}: {_why_chosen(last[1], last[0].policy)}."
-    numbers |= {"excluded": excluded, "pinned": pinned, "last_proposal": None if last is None else last[0].number}
-    return Explanation(text, {"pair": list(pair), "names": [first, second], **numbers}, warning(state.league))
+        text += f" In proposal {last[0]} {_why_chosen(last[2], last[1], state)}."
+    numbers |= {"excluded": excluded, "pinned": pinned, "last_proposal": None if last is None else last[0]}
+    return Explanation(text, {"ids": list(pair), "names": list(names), **numbers}, warning)
 
 
-def explain_proposal(proposal: Proposal) -> Explanation:
+def explain_proposal(proposal: Proposal, state: LeagueState) -> Explanation:
     """Explain a proposal: its expected reward, the best guess, and the cost of exploring."""
-    pairs, cost = proposal.pairs, 0.0
-    text = f"Proposal {proposal.number} is {plural(len(pairs), 'pair')} that {proposal.policy} chose"
-    if proposal.expected is None or proposal.best is None or proposal.low is None or proposal.high is None:
-        text += " when there were no data yet."
-    else:
-        cost = max(proposal.best - proposal.expected, 0.0)
-        text += (
-            f"; together they were expected to achieve {proposal.expected:.2f} (90 % between {proposal.low:.2f} and "
-            f"{proposal.high:.2f})."
-        )
+    pairs, cost, example = proposal.pairs, None, None
+    text = f"Proposal {proposal.number} has {plural(len(pairs), 'pair')}, chosen by {proposal.policy}."
     tried = [pair for pair in pairs if not pair.in_best_guess and not pair.fixed]
-    others = f"with {plural(len(tried), 'other pair')}"
-    if not tried:
-        text += " That is the best guess under the rules of the day: nothing was given up."
-    elif f"{cost:.2f}" == "0.00":
-        text += f" The best guess under the same rules, {others}, was equally good: nothing was given up."
+    if proposal.expected is None or proposal.best is None:
+        text += " There were no data yet."
     else:
-        text += (
-            f" The best guess under the same rules was {proposal.best:.2f}: to learn more, {cost:.2f} was given up, "
-        )
-        text += f"{others}."
-        example = max(tried, key=lambda pair: -1.0 if pair.value is None else pair.value - (pair.expected or 0.0))
-        if example.value is not None:
-            text += f" For example, {' and '.join(example.names)}: {_why_chosen(example, proposal.policy)}."
+        text += f" Together they were expected to achieve {proposal.expected:.2f} "
+        text += f"({_between(proposal.low, proposal.high)})."
+        cost = max(proposal.best - proposal.expected, 0.0)
+        others = f"with {plural(len(tried), 'other pair')}"
+        if not tried:
+            text += " No other pairs were expected to achieve more under the rules."
+        elif f"{cost:.2f}" == "0.00":
+            text += f" The best guess under the same rules, {others}, was equally good."
+        else:
+            text += f" The best guess under the same rules, {others}, was {proposal.best:.2f}: "
+            text += f"{cost:.2f} was given up to learn more."
+            example = max(tried, key=lambda pair: -1.0 if pair.value is None else pair.value - (pair.expected or 0.0))
+            text += f" For example, {' and '.join(example.names)}: {_why_chosen(example, proposal.policy, state)}."
     fixed = [" + ".join(pair.names) for pair in pairs if pair.fixed]
     if fixed:
         text += f" {_join(fixed)} {'was' if len(fixed) == 1 else 'were'} fixed, not chosen."
     text += "".join(f" {note}" for note in proposal.notes[:MAX_NOTES])
-    achieved = [pair.outcome for pair in pairs if isinstance(pair.outcome, float)]
+    if len(proposal.notes) > MAX_NOTES:
+        text += f" There are {plural(len(proposal.notes) - MAX_NOTES, 'more note')} like these."
+    achieved = [pair for pair in pairs if isinstance(pair.outcome, float)]
     if achieved:
-        text += f" So far {plural(len(achieved), 'outcome')} came to {sum(achieved):.2f}."
-    numbers = {"proposal": proposal.number, "policy": proposal.policy, "expected": proposal.expected}
-    return Explanation(
-        text, {**numbers, "best": proposal.best, "cost_of_exploring": cost, "pairs": pairs}, proposal.warning
-    )
+        text += f" So far {plural(len(achieved), 'result')} came to {sum(pair.outcome for pair in achieved):.2f}"  # type: ignore[misc]
+        if proposal.expected is not None:
+            text += f"; {sum(pair.expected or 0.0 for pair in achieved):.2f} was expected of these pairs"
+        text += "."
+    names = ("number", "policy", "expected", "low", "high", "best", "waiting")
+    numbers = {name: getattr(proposal, name) for name in names} | {"cost_of_exploring": cost, "pairs": len(pairs)}
+    return Explanation(text, {**numbers, "experiments": len(tried), "example": example}, proposal.warning)
 
 
 def explain_league(model: StrengthModel) -> Explanation:
-    """Explain the league: how many results it has, who is strongest, and whether the model fits."""
-    fit, ranking = model.fit, model.ranking
+    """Explain the league: how many results it has, who is strongest, how pairs are chosen, whether the model fits."""
+    fit, ranking, settings = model.fit, model.ranking, model.state.league.settings
     text = f"{plural(len(ranking), 'active item')}, {plural(fit.results, 'result')}."
     tops = [standing for standing in ranking if standing.rank == 1]
     if tops:
-        best = " and ".join(f"{top.name} ({top.estimate:.2f})" for top in tops)
+        best = _join([f"{top.name} ({top.estimate:.2f})" for top in tops])
         text += f" The strongest {'is' if len(tops) == 1 else 'are'} {best}."
-    text += f" {fit.sentence}"
-    return Explanation(text, {"active": len(ranking), "fit": fit}, warning(model.state.league))
+    if library.capabilities(settings["policy"]).assumes_product and settings["selection"] == "matching":
+        text += f" {settings['policy']} pairs strong with strong, since their products are largest; no_rematch and "
+        text += "exclusions mix them."
+    if fit.fits is not False:
+        text += f" {fit.sentence}"
+    elif fit.worst:
+        names, deviation = fit.worst[0]
+        text += f" {' and '.join(names)} deviate most: they achieve {'more' if deviation > 0 else 'less'} than their "
+        text += "strengths say."
+    return Explanation(text, {"active": len(ranking), "fit": fit}, fit.warning)
 
 
-def _why_chosen(pair: Pair, policy: str) -> str:
-    expected = (
-        "nothing was known of them yet"
-        if pair.expected is None
-        else f"they were expected to achieve {pair.expected:.2f}"
-    )
+def _between(low: float | None, high: float | None) -> str:
+    return f"{100 * LEVEL:.0f} % between {low:.2f} and {high:.2f}"
+
+
+def _why_chosen(pair: Pair, policy: str, state: LeagueState) -> str:
+    if pair.expected is None:
+        return "they were fixed" if pair.fixed else "they were chosen without data"
+    expected = f"they were expected to achieve {pair.expected:.2f}"
     if pair.fixed:
-        return f"they were fixed; {expected}"
+        return f"{expected}, and fixed"
     if pair.in_best_guess or pair.value is None:
-        return f"{expected}, and are of the best guess"
-    how = (
-        "a draw from what is still possible"
-        if policy in ("rank1-thompson", "cts-beta", "cts-gaussian")
-        else "its index"
-    )
-    if pair.value <= (pair.expected or 0.0):
-        return f"{expected}; {how} put them at {pair.value:.2f}, and all pairs together first"
-    return f"{expected}, but {how} put them at {pair.value:.2f}: worth a try"
+        return f"{expected}, and were part of the best guess" if pair.in_best_guess else expected
+    draws, rewards = library.draws(policy), state.league.distribution
+    low, high = (0.0, 1.0) if draws else (rewards.low, rewards.high)  # what a mean can be
+    value = min(max(pair.value, low), high)
+    how = "a random draw of what is still possible" if draws else "the best that is still possible"
+    if value <= pair.expected:
+        return f"{expected}; {how} was {value:.2f}, and larger for all pairs together than elsewhere"
+    return f"{expected}, but {how} was {value:.2f}: worth a try"
 
 
 # Notes of a proposal -------------------------------------------------------------------------------------------------
 
 _NOBODY = {
-    "excluded": "all partners are excluded. Remove an exclusion",
-    "met": "all partners were met too lately. Lower no_rematch",
-    "both": "all partners are excluded or were met too lately. Remove an exclusion, or lower no_rematch",
+    "excluded": "all partners are excluded. Remove an exclusion (unexclude)",
+    "met": "all partners were met too recently. Lower no_rematch",
+    "both": "all partners are excluded or were met too recently. Remove an exclusion (unexclude), or lower no_rematch",
 }
 
 
@@ -168,51 +163,54 @@ def note_sentence(note: Sequence[Any], name: Names) -> str:
     if code == "turn":
         return f"{name(rest[0])} sits out: it is their turn."
     if code == "left":
-        return f"{name(rest[0])} sits out: all who could be partners are paired with others."
+        return f"{name(rest[0])} sits out: all possible partners are paired with others."
     if code == "nobody":
         return f"{name(rest[0])} sits out: {_NOBODY[rest[1]]}."
+    value, bound = rest
+    share = f" ({value / bound:.1%})" if bound else ""
     return (
-        f"With so many players and rules the matching is near the best one, not proved to be it: its value is "
-        f"{rest[0]:g}, and without rules at most {rest[1]:g} were possible."
+        f"With so many players and rules the pairs may not be the best possible ones: their value is {value:g} of at "
+        f"most {bound:g}{share}, which ignores the rules."
     )
 
 
 # The history ---------------------------------------------------------------------------------------------------------
 
 
-def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState) -> str:
+def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by: str) -> str:
     """A change in words."""
     items = _join([state.name(row if isinstance(row, int) else row[0]) for row in data.get("items", [])])
     pairs = _join([" + ".join(state.names(pair)) for pair in data.get("pairs", [])])
     outcomes = _join([_outcome(row, state) for row in data.get("outcomes", [])])
+    words = {"exclude": "were excluded", "unexclude": "may meet again", "pin": "were pinned"}
     match action:
         case "create":
-            return f"The league was created with {data['settings']['policy']} and {data['rewards']} rewards."
+            text = f"The league was created with {data['settings']['policy']} and {data['rewards']} rewards"
         case "join":
             back = _join([state.name(item) for item in data["back"]])
-            return " ".join(f"{names} {verb}." for names, verb in ((items, "joined"), (back, "came back")) if names)
+            text = ". ".join(f"{names} {verb}" for names, verb in ((items, "joined"), (back, "came back")) if names)
         case "leave" | "rejoin":
-            return f"{items} {'left' if action == 'leave' else 'came back'}."
+            text = f"{items} {'left' if action == 'leave' else 'came back'}"
         case "rename":
-            return f"Item {data['items'][0]} was renamed; it is {items} now."
+            text = f"Item {data['items'][0]} was renamed to {items}"
         case "erase":
-            return f"The name of item {data['items'][0]} was erased."
+            text = f"The name of item {data['items'][0]} was erased"
         case "exclude" | "pin" | "unexclude" | "unpin":
-            words = {"exclude": "were excluded", "unexclude": "may meet again", "pin": "were pinned"}
-            return f"{pairs} {words.get(action, 'are not pinned any more')}."
+            text = f"{pairs} {words.get(action, 'are no longer pinned')}"
         case "configure":
-            return f"Settings were changed: {', '.join(f'{name} = {value}' for name, value in data.items())}."
+            text = f"Settings were changed: {', '.join(f'{name} = {value}' for name, value in data.items())}"
         case "import results":
-            return (
-                f"{plural(data['results'], 'result')} from before, of {plural(data['n_pairs'], 'pair')}, were taken in."
-            )
+            text = f"{plural(data['results'], 'earlier result')} of {plural(data['n_pairs'], 'pair')} were imported"
         case "ask":
-            return f"Proposal {data['proposal']}: {plural(data['n_pairs'], 'pair')}."
+            text = f"Proposal {data['proposal']}: {plural(data['n_pairs'], 'pair')}"
         case "tell":
-            return f"Outcomes of proposal {data['proposal']}: {outcomes}."
+            passed = "The deadline passed. " if by == "deadline" else ""
+            text = f"{passed}Outcomes of proposal {data['proposal']}: {outcomes}"
         case "correct":
-            return f"Proposal {data['proposal']} was corrected: {outcomes}."
-    return f"The league was {action}d."  # archive, restore, delete
+            text = f"Proposal {data['proposal']} was corrected: {outcomes}"
+        case _:
+            text = f"The league was {action}d"  # archive, restore, delete
+    return f"{text}."
 
 
 def _outcome(row: Sequence[Any], state: LeagueState) -> str:

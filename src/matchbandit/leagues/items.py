@@ -34,12 +34,27 @@ _COUNT_BYE = (
 # Names ---------------------------------------------------------------------------------------------------------------
 
 
+class NameTable:
+    """The items of a league by id and by name, from rows with `id`, `side`, `name` and `active`."""
+
+    def __init__(self, league: LeagueRow, rows: Iterable[Any]) -> None:
+        """The items of this version of the league."""
+        self.league = league
+        self.by_id = {row.id: row for row in rows}
+        self.by_name = {(row.side, row.name): row for row in self.by_id.values() if row.name is not None}
+
+
 class NameIndex:
     """Finds items by name, id or `#id`, and pairs of them."""
 
-    def __init__(self, connection: Connection, league: LeagueRow, wanted: Iterable[object]) -> None:
-        """For the names that are going to be looked up."""
-        self._connection, self._league = connection, league
+    def __init__(self, source: Connection | NameTable, league: LeagueRow, wanted: Iterable[object]) -> None:
+        """For the names that are going to be looked up, in the database or in memory."""
+        self._league = league
+        self._connection = None if isinstance(source, NameTable) else source
+        if isinstance(source, NameTable):
+            self._by_id, self._by_name = source.by_id, source.by_name
+            return
+        connection = source
         listed, parameters = list(wanted), {"of_league": league.id}
         if len(listed) <= _FEW:
             names = {text for name in listed for text in _spellings(name)}
@@ -47,8 +62,8 @@ class NameIndex:
             rows = connection.execute(_SOME, parameters | {"names": sorted(names), "ids": ids}).all()
         else:
             rows = connection.execute(_ALL, parameters).all()
-        self._by_id = {row.id: row for row in rows}
-        self._by_name = {(row.side, row.name): row for row in rows if row.name is not None}
+        table = NameTable(league, rows)
+        self._by_id, self._by_name = table.by_id, table.by_name
 
     def find(self, name: str, side: int) -> Any | None:
         """The item of this normalised name, or None."""
@@ -56,6 +71,8 @@ class NameIndex:
 
     def resolve(self, name: object, side: int | None = None) -> int:
         """The id of an item, on a side if one is given; an error with "did you mean" if there is none."""
+        if (row := self._by_name.get((0 if self._league.sides is None else side, name))) is not None:
+            return int(row.id)  # it is written as it is stored
         sides = (0, 1) if side is None else (side,)
         for text in _spellings(name):
             found = [row for each in sides if (row := self._by_name.get((each, text))) is not None]
@@ -72,7 +89,7 @@ class NameIndex:
 
     def resolve_pair(self, pair: object) -> tuple[int, int]:
         """The ids of a pair: of players in either order, the lower id first; else one of each side."""
-        names = getattr(pair, "names", pair)  # a `Pair` of a proposal, or two names
+        names = pair if type(pair) is tuple else getattr(pair, "names", pair)  # two names, or a `Pair` of a proposal
         if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != 2:
             raise LeagueError("bad-value", f"a pair is two names, such as ('ann', 'bob'); got {pair!r}.")
         if self._league.sides is not None:
@@ -98,9 +115,11 @@ class NameIndex:
     def _unknown(self, name: object, sides: Sequence[int]) -> LeagueError:
         if not isinstance(name, str | int) or isinstance(name, bool):
             return LeagueError("unknown-item", f"items are given by name or id; got {name!r}.")
-        where = [_item.c.league_id == self._league.id, _item.c.side.in_(sides)]
-        where.append(_item.c.name.startswith(str(name)[:1], autoescape=True))
-        names = list(self._connection.execute(select(_item.c.name).where(*where).limit(_FEW)).scalars())
+        names: list[Any] = []
+        if self._connection is not None:
+            where = [_item.c.league_id == self._league.id, _item.c.side.in_(sides)]
+            where.append(_item.c.name.startswith(str(name)[:1], autoescape=True))
+            names = list(self._connection.execute(select(_item.c.name).where(*where).limit(_FEW)).scalars())
         near = get_close_matches(str(name)[:200], names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         of = "" if self._league.sides is None else " among " + " or ".join(self._league.sides[side] for side in sides)
@@ -116,10 +135,10 @@ def _spellings(name: object) -> Iterator[str]:
         yield item_label(name)
 
 
-def pair_index(connection: Connection, league: LeagueRow, pairs: Sequence[Any]) -> NameIndex:
+def pair_index(source: Connection | NameTable, league: LeagueRow, pairs: Iterable[Any]) -> NameIndex:
     """A `NameIndex` for the names of these pairs."""
-    names = [getattr(pair, "names", pair) for pair in pairs]
-    return NameIndex(connection, league, [name for pair in names if isinstance(pair, Sequence) for name in pair])
+    rows = (getattr(pair, "names", pair) for pair in pairs)
+    return NameIndex(source, league, (name for pair in rows if isinstance(pair, Sequence) for name in pair))
 
 
 def as_list(what: str, values: Iterable[Any]) -> list[Any]:
@@ -167,7 +186,7 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
         raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
     ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
     level = _lowest_bye_level(tx)
-    version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back})
+    version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back}, items=True)
     first = sizes[where] - len(new)
     rows = [{"id": item, "position": first + k, "name": name} for k, (name, item) in enumerate(ids.items())]
     common = {"league_id": league.id, "side": where, "active": True, "byes": 0, "bye_level": level}
@@ -183,7 +202,7 @@ def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> li
     items, active = _resolve_items(tx, names, side)
     gone = [item for item in items if item in active]
     if gone:
-        _set_active(tx, gone, tx.record("leave", {"items": gone}), active=False)
+        _set_active(tx, gone, tx.record("leave", {"items": gone}, items=True), active=False)
     return items
 
 
@@ -197,7 +216,7 @@ def rejoin(tx: Transaction, names: Iterable[Name], side: str | None = None) -> l
         raise LeagueError("not-supported", f"{item_label(erased)} was erased and cannot rejoin. Join it as a new item.")
     if back:
         level = _lowest_bye_level(tx)
-        _set_active(tx, back, tx.record("rejoin", {"items": back}), active=True, level=level)
+        _set_active(tx, back, tx.record("rejoin", {"items": back}, items=True), active=True, level=level)
     return items
 
 
@@ -215,7 +234,8 @@ def rename(tx: Transaction, old: Name, new: str, side: str | None = None) -> lis
     if other is not None and other.id != item:
         raise LeagueError("name-taken", f"{name!r} is the name of another item. Use another name.")
     if row.name != name:
-        _update_items(tx, [item], name=name, version=tx.record("rename", {"items": [item]}, decides=False))
+        version = tx.record("rename", {"items": [item]}, decides=False, items=True)
+        _update_items(tx, [item], name=name, version=version)
     return [item]
 
 
@@ -224,7 +244,7 @@ def erase_name(tx: Transaction, name: Name, side: str | None = None) -> list[int
     (item,), _ = _resolve_items(tx, [name], side)
     where = [schema.rule.c.league_id == tx.league.id, or_(schema.rule.c.a == item, schema.rule.c.b == item)]
     tx.connection.execute(delete(schema.rule).where(*where, schema.rule.c.kind == "pin"))
-    version = tx.record("erase", {"items": [item]}, rules=True)
+    version = tx.record("erase", {"items": [item]}, rules=True, items=True)
     _update_items(tx, [item], name=None, active=False, version=version)
     return [item]
 
@@ -258,7 +278,7 @@ def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> 
 def _sizes(tx: Transaction) -> tuple[int, list[int]]:
     """How many items ever joined, and how many on each side."""
     query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
-    sizes = dict(tx.connection.execute(query).tuples().all())
+    sizes = {side: count for side, count in tx.connection.execute(query)}
     return sum(sizes.values()), [sizes.get(0, 0), sizes.get(1, 0)]
 
 

@@ -4,42 +4,47 @@ A reward is what a pair achieved *together*, not who won.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from random import uniform
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlalchemy import Connection
 
-from matchbandit.leagues import deciding, items, library, outcomes, reading, rules, totals, transfer, workers, writing
+from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, transfer
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
-from matchbandit.leagues.model import StrengthModel
+from matchbandit.leagues.model import MAX_TESTED_ITEMS, StrengthModel, is_test_due, stored_fit, warning
+from matchbandit.leagues.reading import Bounds
 from matchbandit.leagues.records import (
     Change,
     Explanation,
     FitTest,
-    Ids,
     Item,
     LeagueInfo,
     Page,
     PairResult,
+    ProgressBin,
     Proposal,
     ProposalSummary,
+    Ranking,
     Receipt,
     Rule,
-    Standing,
 )
-from matchbandit.leagues.settings import LeagueSettings
-from matchbandit.leagues.state import CachedLeague, LeagueState
-from matchbandit.leagues.transaction import LeagueRow, Request, Transaction
+from matchbandit.leagues.settings import LeagueSettings, settings_tag
+from matchbandit.leagues.state import LeagueState
+from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league
 
 if TYPE_CHECKING:
     from matchbandit.leagues.store import Store
 
-MAX_TRIES = 3
-"""Decisions that may become out of date before one is made with the league locked."""
+MAX_PAUSE_S = 0.05
+"""Before a decision that became out of date is made again."""
+_SLOW_TEST = "The test of the model takes longer than the time limit in so large a league."
 
 
 class League:
@@ -76,49 +81,48 @@ class League:
         pairs = None if fixed is None else items.as_list("fixed", fixed)
         request = Request(key, "ask", [names, pairs and [list(getattr(pair, "names", pair)) for pair in pairs]])
 
-        def prepare(connection: Connection, cached: CachedLeague, league: LeagueRow) -> deciding.Inputs:
-            return deciding.prepare(connection, cached.read(connection, league), available=names, fixed=pairs)
-
-        # Decide without a transaction, and again if a proposal or a change of the rules came first.
-        for _ in range(MAX_TRIES):
-            with self.store.reading(self.slug) as (connection, cached, league):
-                number = self.store.stored_answer(connection, league, request)
-                if number is not None:
-                    return self.proposal(number)
-                if league.archived_at is not None:
-                    raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
-                overdue = outcomes.is_overdue(connection, league, self.store.now())
-                inputs = None if overdue else prepare(connection, cached, league)
-            if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
-                self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
-                continue
-            with cached.deciding:
-                slow = workers.is_slow(inputs)
-                draft = workers.decide_elsewhere(inputs) if slow else deciding.decide(inputs, cached)
-            proposal = self._propose(inputs, draft, request, by)
+        # Decide without a transaction, and again if another process proposed or changed a rule meanwhile.
+        last_try = monotonic() + self.store.database.timeout
+        while True:
+            with self.store.deciding(self.slug):  # two threads at once would conflict anyway
+                proposal = self._ask(request, names, pairs, by)
             if proposal is not None:
                 return proposal
+            if monotonic() > last_try:
+                raise LeagueError("store-busy", f"others change the league {self.slug!r} all the time. Try again.")
+            sleep(uniform(0.0, MAX_PAUSE_S))
 
-        def decide_and_write(tx: Transaction) -> int:
-            cached = self.store.cached(tx.league.id)
-            inputs = prepare(tx.connection, cached, tx.league)
-            with cached.deciding:
-                return writing.write_proposal(tx, inputs, deciding.decide(inputs, cached)).number
-
-        return self.proposal(self.store.write(self.slug, request, decide_and_write, by=by))
-
-    def _propose(self, inputs: deciding.Inputs, draft: deciding.Draft, request: Request, by: str) -> Proposal | None:
-        """Write a proposal; None if it is out of date."""
+    def _ask(self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str) -> Proposal | None:
+        """Decide and write a proposal; None if it was out of date."""
+        with self.store.reading(self.slug) as (connection, cached, league):
+            number = self.store.stored_answer(connection, league, request)
+            if number is not None:
+                return self.proposal(number)
+            if league.archived_at is not None:
+                raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
+            deadline = league.settings["deadline"]
+            if deadline is not None and outcomes.is_overdue(connection, league, self.store.now()):
+                inputs = None
+            else:
+                inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
+        if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
+            self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
+            return self._ask(request, names, fixed, by)
+        if deciding.is_slow(inputs):
+            draft = self.store.workers.run(deciding.decide, inputs, too_slow=deciding.too_slow(inputs))
+        else:
+            draft = deciding.decide(inputs, cached)
+        fit = StrengthModel(inputs.state).fit if is_test_due(inputs.state) else None
         written: list[Proposal] = []
 
         def write(tx: Transaction) -> int | None:
             if tx.league.decision_version > draft.based_on:
                 return None
-            written.append(writing.write_proposal(tx, inputs, draft))
+            written.append(proposals.write_proposal(tx, inputs, draft, fit))
             return draft.number
 
-        number = self.store.write(self.slug, request, write, by=by)
-        return written[0] if written else None if number is None else self.proposal(number)
+        answer = self.store.write(self.slug, request, write, by=by)
+        return written[0] if written else None if answer is None else self.proposal(answer)
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
@@ -131,22 +135,33 @@ class League:
     def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
         """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
         rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
-        request = Request(key, "tell", [[number, _plain(part)] for number, part in rows.items()])
+        request = Request(key, "tell", key and [[number, _plain(part)] for number, part in rows.items()])
         return self._report(request, outcomes.tell, rows, by)
 
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
-        """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, _, league):
-            answer = self.store.stored_answer(connection, league, request)
-            if answer is None:  # else names may have changed since
-                reports = [outcomes.resolve(connection, league, number, part) for number, part in rows.items()]
-        if answer is None:
-            answer = self.store.write(
-                self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
-            )
-        return [Receipt(**receipt) for receipt in answer]
+        """Look the names up, in memory or in a read transaction, then write."""
+
+        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
+            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+
+        names, reports = self.store.cached_names(self.slug), None
+        if names is not None:
+            with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
+                reports = resolve(names, names.league)
+        if reports is None:
+            with self.store.reading(self.slug) as (connection, _, league):
+                answer = self.store.stored_answer(connection, league, request)
+                if answer is not None:
+                    return [Receipt(**receipt) for receipt in answer]
+                reports = resolve(connection, league)
+
+        def write(tx: Transaction) -> list[dict[str, Any]]:
+            current = all(report.is_current(tx.league) for report in reports)
+            return [asdict(command(tx, each)) for each in (reports if current else resolve(tx.connection, tx.league))]
+
+        return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
     def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
@@ -219,9 +234,23 @@ class League:
         request = Request(key, action, _plain([(pair, "") for pair in listed]))
         return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
 
-    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> LeagueInfo:
-        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
-        self.store.write(self.slug, Request(key, "configure", changes), lambda tx: _configure(tx, changes), by=by)
+    def configure(
+        self, *, if_match: str | None = None, key: str | None = None, by: str = "python", **changes: Any
+    ) -> LeagueInfo:
+        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far.
+
+        With `if_match`, a `settings_tag`, only if the settings are still those.
+        """
+
+        def configure(tx: Transaction) -> bool:
+            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+                raise LeagueError(
+                    "changed-since", "others have changed the settings since they were read. Read them again."
+                )
+            _configure(tx, changes)
+            return True
+
+        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:
@@ -239,21 +268,26 @@ class League:
             yield connection, cached.read(connection, league)
 
     @contextmanager
-    def _model(self) -> Iterator[StrengthModel]:
+    def _model(self) -> Iterator[tuple[StrengthModel, LeagueRow]]:
         """The model of the newest state; fitting it may be slow, so no transaction is open meanwhile."""
         with self.store.reading(self.slug) as (connection, cached, league):
             state = cached.read(connection, league)
         with cached.fitting:
-            if cached.model is None or cached.model.state is not state:
-                cached.model = StrengthModel(state)
-            yield cached.model
+            if cached.model is None or cached.model.state.league.version != league.version:
+                cached.model = StrengthModel(state, self._compute if len(state.items) > MAX_TESTED_ITEMS else None)
+            yield cached.model, league
+
+    def _compute(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        return self.store.workers.run(task, *arguments, too_slow=_SLOW_TEST)
 
     def info(self) -> LeagueInfo:
         """Settings and counts of the league."""
         with self.store.reading(self.slug) as (connection, _, league):
             return reading.league_info(connection, [league])[0]
 
-    def items(self, *, after: int = 0, limit: int = 1000, search: str = "", active: bool | None = None) -> Page[Item]:
+    def items(
+        self, *, after: int = 0, limit: int | None = None, search: str = "", active: bool | None = None
+    ) -> Page[Item]:
         """Items in the order of their ids."""
         with self._state() as (_, state):
             return reading.items(state, after=after, limit=limit, search=search, active=active)
@@ -261,61 +295,93 @@ class League:
     def proposal(self, number: int) -> Proposal:
         """A proposal with its outcomes so far."""
         with self._state() as (connection, state):
-            return reading.proposal(connection, state, number)
+            return proposals.read_proposal(connection, state, number)
 
-    def proposals(self, *, after: int = 0, limit: int = 100, open_only: bool = False) -> Page[Proposal]:
-        """Proposals in the order of their numbers; a page ends early where their pairs are many."""
+    def proposals(self, *, open_only: bool = False, **bounds: Unpack[Bounds]) -> Page[Proposal]:
+        """Proposals in the order of their numbers, by default all; see `Bounds`.
+
+        With a `limit`, a page ends early where its pairs are many.
+        """
         with self._state() as (connection, state):
-            return reading.proposals(connection, state, after=after, limit=limit, open_only=open_only)
+            return proposals.list_proposals(connection, state, bounds, open_only=open_only)
 
-    def summaries(self, *, after: int = 0, limit: int = 1000) -> Page[ProposalSummary]:
-        """Expected and achieved rewards of each proposal."""
+    def summaries(self, *, open_only: bool = False, **bounds: Unpack[Bounds]) -> Page[ProposalSummary]:
+        """Expected and achieved rewards of each proposal, without its pairs; see `Bounds`."""
         with self._state() as (connection, state):
-            return reading.summaries(connection, state, after=after, limit=limit)
+            return proposals.list_summaries(connection, state, bounds, open_only=open_only)
 
-    def results(self, *, after: tuple[int, int] = (0, 0), limit: int = 1000) -> Page[PairResult]:
-        """The results of each pair that has any, in the order of ids."""
-        with self._state() as (_, state):
-            return reading.results(state, after=after, limit=limit)
+    def progress(self, bins: int = 200) -> list[ProgressBin]:
+        """Achieved and expected rewards of all proposals, in at most `bins` groups of successive ones."""
+        with self._state() as (connection, state):
+            return proposals.progress(connection, state, bins)
 
-    def rules(self, kind: str | None = None, *, after: Ids = (0, 0), limit: int | None = None) -> Page[Rule]:
+    def results(self, item: Name | None = None, *, after: str = "", limit: int | None = None) -> Page[PairResult]:
+        """The results of each pair that has any, or of the pairs of one item, in the order of ids."""
+        with self._state() as (connection, state):
+            item_id = None if item is None else items.NameIndex(connection, state.league, [item]).resolve(item)
+            return reading.results(state, item_id, after=after, limit=limit)
+
+    def rules(self, kind: str | None = None, *, after: str = "", limit: int | None = None) -> Page[Rule]:
         """Exclusions and pins ("exclude", "pin"; by default both) in the order of ids."""
         with self._state() as (connection, state):
             return reading.rules(connection, state, kind=kind, after=after, limit=limit)
 
-    def history(self, *, after: int = 0, limit: int = 100) -> Page[Change]:
-        """Who changed what, and when."""
+    def history(self, **bounds: Unpack[Bounds]) -> Page[Change]:
+        """Who changed what, and when; see `Bounds`."""
         with self._state() as (connection, state):
-            return reading.history(connection, state, after=after, limit=limit)
+            return reading.history(connection, state, bounds)
 
-    def ranking(self) -> list[Standing]:
-        """Active items per side, strongest first, with 90 % intervals from the product model."""
-        with self._model() as model:
-            return model.ranking
+    def ranking(self, *, after: int = 0, limit: int | None = None, search: str = "") -> Ranking:
+        """Active items per side, strongest first, with 90 % intervals from the product model.
+
+        `after` is how many to skip. `search` is a part of their names.
+        """
+        with self._model() as (model, league):
+            return reading.ranking(model.ranking, warning(league), after=after, limit=limit, search=search)
 
     def fit(self) -> FitTest:
         """Test whether the results fit a product of strengths."""
-        with self._model() as model:
-            return model.fit
+        with self._model() as (model, league):
+            fit = model.fit
+        self._store_fit(league, fit)
+        return fit
 
-    def why(self, what: Any = None, *, item: Name | None = None) -> Explanation:
-        """Explain an item (by name), a pair, a proposal (by number) or, without arguments, the league."""
-        if isinstance(what, int):
-            return explain_proposal(self.proposal(what))
-        name = what if isinstance(what, str) else item
-        if name is not None:
+    def _store_fit(self, league: LeagueRow, fit: FitTest) -> None:
+        """Store a test, so that everybody shows its warning; what reads the league must not fail because of it."""
+        new = stored_fit(fit, league.version)
+        if league.archived_at is None and (league.fit or {}) | {"version": 0} != new | {"version": 0}:
+            with suppress(LeagueError), self.store.database.writing() as connection:
+                now = find_league(connection, self.slug, lock=True)
+                if now.id == league.id and (now.fit is None or now.fit["version"] <= league.version):
+                    Transaction(connection, now, self.store.now(), "").update(fit=new)
+
+    def why(
+        self, what: Any = None, other: Name | None = None, *, item: Name | None = None, side: str | None = None
+    ) -> Explanation:
+        """Explain an item (a name), a pair (two names), a proposal (a number) or, without arguments, the league.
+
+        `why(item=7)` is the item with this id; `side` says which of two items of the same name is meant.
+        """
+        if what is None and item is None:
+            with self._model() as (model, league):
+                explanation, fit = explain_league(model), model.fit
+            self._store_fit(league, fit)
+            return explanation
+        if isinstance(what, int) and other is None:
             with self._state() as (connection, state):
-                item_id = items.NameIndex(connection, state.league, [name]).resolve(name)
-            with self._model() as model:
-                return explain_item(model, item_id)
-        if what is not None:
-            with self._state() as (connection, state):
-                pair = items.pair_index(connection, state.league, [what]).resolve_pair(what)
-                last = reading.last_proposal_of(connection, state, pair)
-            with self._model() as model:
-                return explain_pair(model, pair, last)
-        with self._model() as model:
-            return explain_league(model)
+                return explain_proposal(proposals.read_proposal(connection, state, what), state)
+        pair = what if other is None else (what, other)
+        with self._state() as (connection, state):
+            if item is not None or isinstance(pair, str):
+                name = pair if item is None else item
+                where = None if side is None else items.side_index(state.league, side)
+                item_id = items.NameIndex(connection, state.league, [name]).resolve(name, where)
+                explain: Callable[..., Explanation] = partial(explain_item, item=item_id)
+            else:
+                ids = items.pair_index(connection, state.league, [pair]).resolve_pair(pair)
+                explain = partial(explain_pair, pair=ids, last=proposals.last_choice(connection, state, ids))
+        with self._model() as (model, league):
+            return explain(model, warning=warning(league))
 
     def export(self, path: str | Path, *, names: bool = True) -> Path:
         """Write the whole league to one file, JSON Lines, which `Store.import_league` reads."""
@@ -335,10 +401,8 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
     different = {name: value for name, value in settings.items() if value != league.settings[name]}
     if not different:
         return
-    version = tx.record("configure", different)
+    tx.record("configure", different)
     tx.update(settings=settings)
-    if different.keys() & {"policy", "options"}:
-        totals.recompute(tx, version)
 
 
 def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:

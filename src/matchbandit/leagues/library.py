@@ -58,6 +58,13 @@ def capabilities(policy: str) -> "Capabilities":
     return CATALOGUE[policy].capabilities
 
 
+def draws(policy: str) -> bool:
+    """Are its values random draws, and not indices?"""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    return bool(getattr(CATALOGUE.get(policy), "draws", False))
+
+
 def policy_names() -> list[str]:
     """The policies that a league can use."""
     from matchbandit.policies.catalogue import CATALOGUE
@@ -190,12 +197,17 @@ class RewardEncoder:
         encodes = issubclass(kind, CountsPolicy) and kind.encode_rewards is not CountsPolicy.encode_rewards
         return counts_policy(name, new_graph(2, None), self._rewards) if encodes else None
 
-    def credit(self, reward: float, number: int, a: int, b: int) -> float:
-        """What one result adds to the sums of the policy; it has a random stream of its own, so it is reproducible."""
-        if self._policy is None or reward in (0.0, 1.0):
-            return reward
-        names = ("booking", self._name, number, a, b) if self._flips else ("booking", self._name)
-        return float(self._policy.encode_rewards([reward], random_stream(self._seed, *names))[0])
+    def credits(self, rewards: "Floats", numbers: "Counts", a: "Counts", b: "Counts") -> "Floats":
+        """What results add to the sums of the policy; each has a random stream of its own, so it is reproducible."""
+        if self._policy is None:
+            return rewards
+        if not self._flips:
+            return self._policy.encode_rewards(rewards, random_stream(self._seed, "booking", self._name))
+        credits = rewards.copy()
+        for k in np.flatnonzero((rewards != 0.0) & (rewards != 1.0)).tolist():
+            rng = random_stream(self._seed, "booking", self._name, int(numbers[k]), int(a[k]), int(b[k]))
+            credits[k] = self._policy.encode_rewards(rewards[k : k + 1], rng)[0]
+        return credits
 
     def credit_total(self, count: int, total: float) -> float:
         """What the total of `count` earlier results adds."""
@@ -253,7 +265,7 @@ def total_interval(posterior: "Posterior", ends: "Pairs", level: float) -> tuple
     total = float(means.sum())
     if not total > 0.0:
         return total, total, total
-    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs))
+    gradient = np.bincount(ends.ravel(), np.repeat(means / total, 2), minlength=len(posterior.logs)).astype(np.float64)
     if posterior.factor is not None:
         variance = float(gradient @ posterior.covariance @ gradient)
     else:

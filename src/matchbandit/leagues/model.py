@@ -1,11 +1,14 @@
 """The product model, fitted to the results of a league, whatever its policy: strengths, intervals, ranking, fit."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sqlalchemy import Connection, exists, select
 
-from matchbandit.leagues import library
+from matchbandit.leagues import library, schema
 from matchbandit.leagues.records import FitTest, Standing
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.totals import Counts, Floats
@@ -16,36 +19,63 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9
 """Probability of the intervals of strengths and pair means, under the model."""
+FIRST_TEST = 10
+"""Results per item that a decision tests the model with for the first time; fewer hardly ever reject it."""
 GROWTH_UNTIL_TEST = 1.5
-"""A decision tests the model again once there are so many times as many results as at the last test."""
-MAX_TESTED_ITEMS = 300
-"""In larger leagues the test takes longer than a decision; it is run in the background."""
+"""It is tested again once there are so many times as many results: the cost per decision vanishes."""
+MAX_TESTED_ITEMS = 50
+"""In larger leagues the test takes much longer than a decision; `Store.run_maintenance` runs it."""
 EQUAL_STRENGTH = 1e-6
 """Strengths that differ by less share a rank: the fit is not more exact."""
+_LARGE = select(schema.league.c.slug, schema.league.c.n_results, schema.league.c.fit).where(
+    schema.league.c.archived_at.is_(None),
+    schema.league.c.deleted_at.is_(None),
+    exists().where(schema.item.c.league_id == schema.league.c.id, schema.item.c.id == MAX_TESTED_ITEMS + 1),
+)
+
+
+# The test of the model -----------------------------------------------------------------------------------------------
 
 
 def warning(league: LeagueRow) -> str | None:
     """Why the numbers of a league are not to be trusted, by the last test of its results, and what can be done."""
-    fit = league.fit
+    fit, policy = league.fit, league.settings["policy"]
     if fit is None or fit["fits"] is not False:
         return None
-    policy = league.settings["policy"]
     reason = (
-        f"The results do not fit the model in which a pair achieves the product of two strengths (p = "
-        f"{fit['p_value']:.2g}, {fit['results']} results)"
+        f"The {fit['results']} results do not fit the model, in which a pair achieves the product of two strengths "
+        f"(p = {fit['p_value']:.1g})"
     )
-    if library.capabilities(policy).assumes_product:
-        return (
-            f"{reason}, and {policy} relies on it: its proposals may be no better than chance. Use another policy: "
-            f"cts-gaussian and cucb judge each pair by itself."
-        )
-    return f"{reason}: strengths and expected rewards mislead. {policy} does not rely on them."
+    if not library.capabilities(policy).assumes_product:
+        return f"{reason}: do not rely on strengths and expected rewards. {policy} does not use them."
+    other = "cts-beta" if league.distribution.low >= 0.0 and league.distribution.high <= 1.0 else "cts-gaussian"
+    return (
+        f"{reason}. {policy} relies on this model and may do no better than random pairs: change the policy, such as "
+        f"to {other}, which judges each pair by its own results."
+    )
 
 
 def is_test_due(state: LeagueState) -> bool:
-    """Have so many results arrived since the last test that a decision should repeat it?"""
-    tested = 0 if state.league.fit is None else state.league.fit["results"]
-    return len(state.items) <= MAX_TESTED_ITEMS and state.n_results >= max(GROWTH_UNTIL_TEST * tested, 1)
+    """Should a decision test the model again?"""
+    return len(state.items) <= MAX_TESTED_ITEMS and _is_due(len(state.items), state.league)
+
+
+def large_leagues_to_test(connection: Connection) -> list[str]:
+    """The leagues of more than `MAX_TESTED_ITEMS` that should be tested again."""
+    return [row.slug for row in connection.execute(_LARGE) if _is_due(MAX_TESTED_ITEMS + 1, row)]
+
+
+def _is_due(n_items: int, league: Any) -> bool:
+    tested = 0 if league.fit is None else league.fit["results"]
+    return bool(league.n_results >= max(GROWTH_UNTIL_TEST * tested, FIRST_TEST * n_items, 1))
+
+
+def stored_fit(test: FitTest, version: int) -> dict[str, Any]:
+    """What a league stores of a test at one version: no names."""
+    return {"fits": test.fits, "p_value": test.p_value, "results": test.results, "version": version}
+
+
+# The model -----------------------------------------------------------------------------------------------------------
 
 
 def fit_posterior(state: LeagueState) -> "Posterior":
@@ -66,9 +96,10 @@ def fit_posterior(state: LeagueState) -> "Posterior":
 class StrengthModel:
     """The model of a league at one moment, fitted on first use; its users hold `CachedLeague.fitting`."""
 
-    def __init__(self, state: LeagueState) -> None:
-        """For a state, which never changes."""
+    def __init__(self, state: LeagueState, compute: Callable[..., Any] | None = None) -> None:
+        """For a state, which never changes. `compute(function, *arguments)` calls a slow function."""
         self.state = state
+        self._compute = compute or (lambda function, *arguments: function(*arguments))
 
     @cached_property
     def posterior(self) -> "Posterior":
@@ -76,12 +107,12 @@ class StrengthModel:
         return fit_posterior(self.state)
 
     @cached_property
-    def intervals(self) -> tuple[Floats, Floats]:
+    def _intervals(self) -> tuple[Floats, Floats]:
         """Lower and upper ends of the intervals of all strengths, by vertex."""
         return self.posterior.item_intervals(LEVEL)
 
     @cached_property
-    def by_item(self) -> tuple[Counts, Floats]:
+    def _by_item(self) -> tuple[Counts, Floats]:
         """Number of results and total reward per item."""
         totals, n = self.state.totals, len(self.state.items)
         ends = np.concatenate([totals.a, totals.b]) - 1
@@ -91,9 +122,8 @@ class StrengthModel:
     @cached_property
     def ranking(self) -> list[Standing]:
         """The active items by rank, each side for itself, those without results last."""
-        state, (low, high), (counts, totals) = self.state, self.intervals, self.by_item
+        state, counts = self.state, self._by_item[0]
         strengths = self.posterior.strengths[state.vertices]
-        low, high = low[state.vertices], high[state.vertices]
         standings: list[Standing] = []
         for side in range(1 if state.league.sides is None else 2):
             items = [k for k in range(len(state.items)) if state.active[k] and state.sides[k] == side]
@@ -102,63 +132,62 @@ class StrengthModel:
             for position, k in enumerate(items, start=1):
                 if strengths[k] < top - EQUAL_STRENGTH:
                     rank, top = position, strengths[k]
-                standings.append(
-                    Standing(
-                        rank=rank if counts[k] else None,
-                        id=k + 1,
-                        name=state.name(k + 1),
-                        side=state.side(k + 1),
-                        estimate=float(strengths[k]),
-                        low=float(low[k]),
-                        high=float(high[k]),
-                        results=int(counts[k]),
-                        mean=float(totals[k] / counts[k]) if counts[k] else None,
-                        byes=state.items[k].byes,
-                    )
-                )
+                standings.append(self._standing(k + 1, rank if counts[k] else None))
         return standings
 
+    def standing(self, item: int) -> Standing:
+        """An item in the ranking; without a rank if it has left."""
+        return next((each for each in self.ranking if each.id == item), None) or self._standing(item, None)
+
+    def _standing(self, item: int, rank: int | None) -> Standing:
+        state, (low, high), (counts, totals) = self.state, self._intervals, self._by_item
+        vertex, count = state.vertices[item - 1], int(counts[item - 1])
+        return Standing(
+            rank=rank,
+            id=item,
+            name=state.name(item),
+            side=state.side(item),
+            estimate=float(self.posterior.strengths[vertex]),
+            low=float(low[vertex]),
+            high=float(high[vertex]),
+            results=count,
+            mean=float(totals[item - 1] / count) if count else None,
+            byes=state.items[item - 1].byes,
+        )
+
     def pair(self, a: int, b: int) -> dict[str, float | int | None]:
-        """Estimate, interval and results of a pair."""
-        ends = self.state.vertices[np.array([[a, b]]) - 1]
-        low, high = self.posterior.pair_intervals(ends, LEVEL)
+        """Expected reward, its interval, and the results of a pair; the former are None without any results at all."""
         totals = self.state.totals
         mine = np.flatnonzero((totals.a == a) & (totals.b == b))
         count = int(totals.count[mine].sum())
-        return {
-            "estimate": float(self.posterior.pair_means(ends)[0]),
-            "low": float(low[0]),
-            "high": float(high[0]),
-            "results": count,
-            "mean": float(totals.total[mine].sum() / count) if count else None,
-        }
+        mean = float(totals.total[mine].sum() / count) if count else None
+        expected = low = high = None
+        if self.state.n_results:
+            ends = self.state.vertices[np.array([[a, b]]) - 1]
+            expected = float(self.posterior.pair_means(ends)[0])
+            low, high = (float(end[0]) for end in self.posterior.pair_intervals(ends, LEVEL))
+        return {"expected": expected, "low": low, "high": high, "results": count, "mean": mean}
 
     @cached_property
     def fit(self) -> FitTest:
         """Does a product fit? All results count equally here, even if the policy discounts them."""
-        totals, graph = self.state.totals, self.state.graph
+        league, totals, graph = self.state.league, self.state.totals, self.state.graph
         played = totals.count > 0
-        n_results = int(totals.count.sum())
+        n_results = self.state.n_results
         if not n_results:
-            return FitTest(None, None, 0, [], "There are no results yet to test the model with.")
-        edges = self.state.edges(totals.pairs[played])
-        rewards = self.state.league.distribution
-        test, warning_level = library.fit_products(graph, rewards, edges, totals.count[played], totals.total[played])
+            return FitTest(None, None, 0, [], "There are no data yet to test the model with.", None)
+        edges, counts, sums = self.state.edges(totals.pairs[played]), totals.count[played], totals.total[played]
+        test, warning_level = self._compute(library.fit_products, graph, league.distribution, edges, counts, sums)
         p = float(test.p_value)
         if test.degrees_of_freedom <= 0:
-            return FitTest(None, None, n_results, [], "Too few pairs have met to tell whether the model fits.")
+            return FitTest(None, None, n_results, [], "Too few pairs have met to tell whether the model fits.", None)
         if test.verdict == "fits":
-            return FitTest(True, p, n_results, [], f"The model fits the {n_results} results (p = {p:.2g}).")
+            return FitTest(True, p, n_results, [], f"The model fits the {n_results} results (p = {p:.2g}).", None)
         if p >= warning_level:
-            sentence = f"The {n_results} results cannot tell whether the model fits (p = {p:.2g})."
-            return FitTest(None, p, n_results, [], sentence)
+            sentence = f"The {n_results} results cannot tell yet whether the model fits (p = {p:.2g})."
+            return FitTest(None, p, n_results, [], sentence, None)
         item = {int(vertex): k for k, vertex in enumerate(self.state.vertices, start=1)}
         worst = [(self.state.names((item[i], item[j + graph.n_rows])), residual) for i, j, residual in test.worst(5)]
-        return FitTest(
-            False,
-            p,
-            n_results,
-            worst,
-            f"The results do not fit the model, in which each item has one strength (p = {p:.2g}): some pairs achieve "
-            f"more together, or less, than their strengths say. cucb or cts-gaussian judge each pair by itself.",
-        )
+        sentence = f"The model does not fit the {n_results} results (p = {p:.1g})."
+        rejected = FitTest(False, p, n_results, worst, sentence, None)
+        return replace(rejected, warning=warning(replace(league, fit=stored_fit(rejected, league.version))))

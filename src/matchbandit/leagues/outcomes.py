@@ -4,31 +4,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, tuple_, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from matchbandit.formatting import float_text
-from matchbandit.leagues import schema, totals
+from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.items import NameIndex, as_list, pair_index
+from matchbandit.leagues.items import NameIndex, NameTable, as_list, pair_index
 from matchbandit.leagues.records import VOID, Receipt
-from matchbandit.leagues.settings import check_reward, is_number
+from matchbandit.leagues.settings import check_reward
 from matchbandit.leagues.totals import Ids
-from matchbandit.leagues.transaction import LeagueRow, Transaction
+from matchbandit.leagues.transaction import LeagueRow, Statement, Transaction, add_seconds
 
 _pair, _proposal = schema.proposal_pair, schema.proposal
-_FEW = 50
+_SHOWN_PAIRS = 5
+"""Pairs of a proposal that an error lists."""
+_FEW = 10
 """Up to this many pairs of a proposal are read one by one."""
 _OF_PROPOSAL = (_pair.c.league_id == bindparam("of_league"), _pair.c.number == bindparam("of_number"))
-_PAIRS = (
-    select(_pair.c.a, _pair.c.b, _pair.c.outcome, _pair.c.outcome_version)
-    .where(*_OF_PROPOSAL)
-    .order_by(_pair.c.position)
-)
-_SOME_PAIRS = _PAIRS.where(tuple_(_pair.c.a, _pair.c.b).in_(bindparam("pairs", expanding=True)))
-_WAITING_PAIRS = _PAIRS.where(_pair.c.outcome_version.is_(None))
-_SET_OUTCOME = (
+_THIS_PAIR = (_pair.c.a == bindparam("first"), _pair.c.b == bindparam("second"))
+_ROWS = select(_pair.c.a, _pair.c.b, _pair.c.outcome, _pair.c.outcome_version).where(*_OF_PROPOSAL)
+_PAIRS = Statement(_ROWS)
+_ONE_PAIR = Statement(_ROWS.where(*_THIS_PAIR))
+_WAITING_PAIRS = Statement(_ROWS.where(_pair.c.outcome_version.is_(None)).order_by(_pair.c.position))
+_FIRST_PAIRS = Statement(_ROWS.order_by(_pair.c.position).limit(_SHOWN_PAIRS + 1))
+_SET_OUTCOME = Statement(
     update(_pair)
-    .where(*_OF_PROPOSAL, _pair.c.a == bindparam("first"), _pair.c.b == bindparam("second"))
+    .where(*_OF_PROPOSAL, *_THIS_PAIR)
     .values(outcome=bindparam("reward"), outcome_version=bindparam("version"))
 )
 _COUNT_TOLD = (
@@ -61,39 +62,52 @@ class Report:
     rewards: dict[Ids, float | None]
     """None: void."""
     index: NameIndex
+    league: LeagueRow
+    """Whose names these are."""
+
+    def is_current(self, league: LeagueRow) -> bool:
+        """Do the names still belong to the same items?"""
+        return (self.league.id, self.league.items_version) == (league.id, league.items_version)
 
 
-def resolve(connection: Connection, league: LeagueRow, number: int, outcomes: Sequence[tuple[Any, Any]]) -> Report:
+def resolve(
+    source: Connection | NameTable, league: LeagueRow, number: int, outcomes: Sequence[tuple[Any, Any]]
+) -> Report:
     """Check outcomes: the names, the rewards, and that each pair is given once.
 
     It is done before the write transaction: SQLite has one writer at a time, and names may be many.
     """
-    index = pair_index(connection, league, [pair for pair, _ in outcomes])
+    index = pair_index(source, league, (pair for pair, _ in outcomes))
     rewards: dict[Ids, float | None] = {}
+    is_possible = league.distribution.is_possible
     for pair, reward in outcomes:
         ids = index.resolve_pair(pair)
-        checked = _checked(league, reward, ids, index)
+        if type(reward) in (int, float) and is_possible(reward):
+            checked: float | None = reward + 0.0  # −0 is 0
+        else:
+            checked = check_reward(league.distribution, reward, index.pair_text(ids))
         if rewards.setdefault(ids, checked) != checked:
             raise LeagueError("contradiction", f"{index.pair_text(ids)} are given twice. Give each pair once.")
-    return Report(number, rewards, index)
+    return Report(number, rewards, index, league)
 
 
 def tell(tx: Transaction, report: Report) -> Receipt:
     """Record outcomes of some or all pairs of a proposal; repeated ones are ignored, contradictions refused."""
     number, wanted, index, known = report.number, report.rewards, report.index, _known(tx, report)
+    new: dict[Ids, float | None] = {}
     for pair, reward in wanted.items():
-        if known[pair].outcome_version is not None and known[pair].outcome != reward:
+        outcome, version = known[pair]
+        if version is None:
+            new[pair] = reward
+        elif outcome != reward:
             raise LeagueError(
                 "contradiction",
-                f"{index.pair_text(pair)} of proposal {number} have the outcome {_text(known[pair].outcome)} already; "
+                f"{index.pair_text(pair)} of proposal {number} have the outcome {_text(outcome)} already; "
                 f"got {_text(reward)}. If the old one was wrong, or was set by the deadline, correct it (correct).",
             )
-    new = {pair: reward for pair, reward in wanted.items() if known[pair].outcome_version is None}
     if new:
-        data = {"proposal": number, "outcomes": [[*pair, reward] for pair, reward in new.items()]}
-        version = tx.record("tell", data, decides=False)
-        _set(tx, number, new, version)
-        totals.add(tx, number, {pair: reward for pair, reward in new.items() if reward is not None}, version)
+        data = {"proposal": number, "outcomes": [[a, b, reward] for (a, b), reward in new.items()]}
+        _set(tx, number, new, tx.record("tell", data, decides=False, results=_n_results(new.values())))
     return Receipt(number, len(new), len(wanted) - len(new), _close(tx, number, len(new)))
 
 
@@ -101,16 +115,15 @@ def correct(tx: Transaction, report: Report) -> Receipt:
     """Replace recorded outcomes; the history keeps both."""
     number, wanted, index, known = report.number, report.rewards, report.index, _known(tx, report)
     for pair in wanted:
-        if known[pair].outcome_version is None:
+        if known[pair][1] is None:
             raise LeagueError(
                 "bad-value", f"{index.pair_text(pair)} of proposal {number} have no outcome yet. Record it (tell)."
             )
-    new = {pair: reward for pair, reward in wanted.items() if known[pair].outcome != reward}
+    new = {pair: reward for pair, reward in wanted.items() if known[pair][0] != reward}
     if new:
-        rows = [[*pair, known[pair].outcome, reward] for pair, reward in new.items()]
-        version = tx.record("correct", {"proposal": number, "outcomes": rows}, decides=False)
-        _set(tx, number, new, version)
-        totals.recompute(tx, version, new)
+        data = {"proposal": number, "outcomes": [[*pair, known[pair][0], reward] for pair, reward in new.items()]}
+        more = _n_results(new.values()) - _n_results(known[pair][0] for pair in new)
+        _set(tx, number, new, tx.record("correct", data, decides=False, results=more))
     return Receipt(number, len(new), len(wanted) - len(new), _close(tx, number, 0))
 
 
@@ -124,7 +137,7 @@ def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Re
 
 def is_overdue(connection: Connection, league: LeagueRow, now: str) -> bool:
     """Has a deadline passed, so that outcomes are to be set before anything is decided?"""
-    return connection.execute(_OVERDUE.limit(1), {"of_league": league.id, "now": now}).first() is not None
+    return connection.execute(_OVERDUE, {"of_league": league.id, "now": now}).first() is not None
 
 
 def expire(tx: Transaction) -> int:
@@ -141,45 +154,53 @@ def expire(tx: Transaction) -> int:
     return recorded
 
 
+def postpone(tx: Transaction, seconds: float) -> None:
+    """Postpone the deadlines of the open proposals."""
+    columns = select(_proposal.c.number, _proposal.c.due)
+    where = [_proposal.c.league_id == tx.league.id, _proposal.c.n_waiting > 0, _proposal.c.due.is_not(None)]
+    for number, due in tx.connection.execute(columns.where(*where)).all():
+        later = update(_proposal).where(_proposal.c.league_id == tx.league.id, _proposal.c.number == number)
+        tx.connection.execute(later.values(due=add_seconds(due, seconds)))
+
+
 def waiting(tx: Transaction, number: int) -> list[Ids]:
     """The pairs of a proposal whose outcome is missing."""
-    return [(row.a, row.b) for row in tx.execute(_WAITING_PAIRS, of_number=number)]
+    rows = _WAITING_PAIRS.rows(tx.connection, of_league=tx.league.id, of_number=number)
+    return [(a, b) for a, b, _, _ in rows]
 
 
-def _known(tx: Transaction, report: Report) -> dict[Ids, Any]:
-    """The rows of the pairs of a proposal, which must have all those that were reported."""
+def _known(tx: Transaction, report: Report) -> dict[Ids, tuple[float | None, int | None]]:
+    """Outcome and its version of the pairs of a proposal, which must have all those that were reported."""
     number, last = report.number, tx.league.n_proposals
     if not isinstance(number, int) or not 1 <= number <= last:
         hint = f"the last one is {last}" if last else "there was none yet"
         raise LeagueError("unknown-proposal", f"there is no proposal {number!r}; {hint}. Ask first.")
+    rows: Iterable[tuple[Any, ...]]
     if len(report.rewards) <= _FEW:
-        found = tx.execute(_SOME_PAIRS, of_number=number, pairs=list(report.rewards))
+        these = {"of_league": tx.league.id, "of_number": number}
+        rows = [row for a, b in report.rewards for row in _ONE_PAIR.rows(tx.connection, first=a, second=b, **these)]
     else:
-        found = tx.execute(_PAIRS, of_number=number)
-    rows = {(row.a, row.b): row for row in found}
+        rows = _PAIRS.rows(tx.connection, of_league=tx.league.id, of_number=number)
+    known = {(a, b): (outcome, version) for a, b, outcome, version in rows}
     for ids in report.rewards:
-        if ids not in rows:
+        if ids not in known:
             raise LeagueError(
                 "not-proposed",
                 f"{report.index.pair_text(ids)} are not a pair of proposal {number}. Its pairs are "
                 f"{_list_pairs(tx, number)}.",
             )
-    return rows
+    return known
 
 
-def _checked(league: LeagueRow, reward: Any, ids: Ids, index: NameIndex) -> float | None:
-    """The reward as a float, None for VOID; an error that names the pair if it is impossible."""
-    if reward is VOID:
-        return None
-    if is_number(reward) and league.distribution.is_possible(float(reward)):
-        return float(reward) + 0.0  # −0 is 0
-    return check_reward(league.distribution, reward, index.pair_text(ids))
+def _n_results(outcomes: Iterable[float | None]) -> int:
+    """How many of these are not void."""
+    return sum(reward is not None for reward in outcomes)
 
 
 def _set(tx: Transaction, number: int, outcomes: Mapping[Ids, float | None], version: int) -> None:
+    rows = ((a, b, reward) for (a, b), reward in outcomes.items())
     common = {"of_league": tx.league.id, "of_number": number, "version": version}
-    rows = [common | {"first": a, "second": b, "reward": reward} for (a, b), reward in outcomes.items()]
-    tx.connection.execute(_SET_OUTCOME, rows)
+    _SET_OUTCOME.execute_many(tx.connection, ("first", "second", "reward"), rows, **common)
 
 
 def _close(tx: Transaction, number: int, told: int) -> int:
@@ -187,12 +208,12 @@ def _close(tx: Transaction, number: int, told: int) -> int:
     return int(tx.execute(_COUNT_TOLD, which=number, told=told).scalar_one())
 
 
-def _list_pairs(tx: Transaction, number: int, most: int = 5) -> str:
+def _list_pairs(tx: Transaction, number: int) -> str:
     """The pairs of a proposal, for an error message."""
-    pairs = [(row.a, row.b) for row in tx.execute(_PAIRS.limit(most + 1), of_number=number)]
-    index = NameIndex(tx.connection, tx.league, [item for pair in pairs for item in pair])
-    shown = ", ".join(f"{index.name(a)} + {index.name(b)}" for a, b in pairs[:most])
-    return shown + (" and more" if len(pairs) > most else "")
+    rows = _FIRST_PAIRS.rows(tx.connection, of_league=tx.league.id, of_number=number)
+    index = NameIndex(tx.connection, tx.league, [item for row in rows for item in row[:2]])
+    shown = ", ".join(f"{index.name(a)} + {index.name(b)}" for a, b, *_ in rows[:_SHOWN_PAIRS])
+    return shown + (" and more" if len(rows) > _SHOWN_PAIRS else "")
 
 
 def _text(reward: float | None) -> str:

@@ -36,6 +36,10 @@ class Page(Generic[T]):
         """The rows."""
         return iter(self.rows)
 
+    def __getitem__(self, position: int) -> T:
+        """A row."""
+        return self.rows[position]
+
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.rows)
@@ -107,7 +111,7 @@ class Proposal:
     notes: list[str]
     """Sentences for people: who sits out and why, how near the optimum a large constrained matching is."""
     warning: str | None
-    """Why the numbers of this league are not to be trusted, and what can be done; None: nothing is known against them."""
+    """Why the numbers of this league are not to be trusted, and what can be done; None: nothing is known of that."""
     propensity_draws: int | None = None
 
     @property
@@ -136,6 +140,26 @@ class ProposalSummary:
     """The lower end of its 90 % interval."""
     high: float | None
     best: float | None
+
+
+@dataclass(frozen=True)
+class ProgressBin:
+    """Achieved and expected rewards of some successive proposals."""
+
+    first: int
+    """The first and the last of these proposals, by number."""
+    last: int
+    at: str
+    """When the last one was created."""
+    results: int
+    """Pairs with a result: their outcome is recorded, and is not void."""
+    reward: float
+    """The total reward of these results."""
+    expected: float | None
+    """What the model had expected of these pairs; None: the league had no results when one of these was proposed."""
+    low: float | None
+    """The sum of the lower ends of the 90 % intervals of these means, around which results scatter."""
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -243,6 +267,14 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Ranking(Page[Standing]):
+    """Items by rank, those without results last; each side for itself."""
+
+    warning: str | None
+    """Why these numbers are not to be trusted, and what can be done."""
+
+
+@dataclass(frozen=True)
 class Explanation:
     """An explanation, in words and in numbers."""
 
@@ -252,8 +284,8 @@ class Explanation:
     """Why these numbers are not to be trusted, and what can be done."""
 
     def __str__(self) -> str:
-        """The sentence."""
-        return self.sentence
+        """The sentence, and the warning."""
+        return self.sentence if self.warning is None else f"{self.sentence} {self.warning}"
 
 
 @dataclass(frozen=True)
@@ -268,6 +300,8 @@ class FitTest:
     worst: list[tuple[Names, float]]
     """The pairs that deviate most, with the number of standard deviations; empty unless the fit is bad."""
     sentence: str
+    warning: str | None
+    """Why the numbers of this league are not to be trusted, and what can be done; None unless the fit is bad."""
 
 
 @dataclass(frozen=True)
@@ -293,3 +327,29 @@ class StoreInfo:
     open_proposals: int
     oldest_open: str | None
     """When the oldest open proposal of an active league was created."""
+
+
+@dataclass(frozen=True)
+class StoreCheck:
+    """The result of checking a store."""
+
+    problems: list[str]
+    """Of the database itself."""
+    leagues: dict[str, list[str]]
+    """The problems of each league."""
+
+    @property
+    def ok(self) -> bool:
+        """Were no problems found?"""
+        return not self.problems and not any(self.leagues.values())
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What a pruning erased, or would erase."""
+
+    keys: int
+    """Answers under idempotency keys."""
+    tokens: int
+    sessions: int
+    leagues: list[str]

@@ -31,8 +31,8 @@ def _league_id() -> Column[int]:
     return Column("league_id", ForeignKey("mb_league.id", ondelete="CASCADE"), primary_key=True)
 
 
-def _ids() -> tuple[Column[int], Column[int]]:
-    return tuple(Column(name, Integer, primary_key=True, autoincrement=False) for name in "ab")
+def _ids() -> list[Column[int]]:
+    return [Column(name, Integer, primary_key=True, autoincrement=False) for name in "ab"]
 
 
 store = Table(
@@ -57,6 +57,7 @@ league = Table(
     Column("decision_version", BigInteger, nullable=False),  # the last change that a decision in progress must not miss
     Column("rules_version", BigInteger, nullable=False),  # the last change of a rule
     Column("items_version", BigInteger, nullable=False),  # the last change of an item's name, side or presence
+    Column("n_results", BigInteger, nullable=False),  # outcomes that are not void, and past results
     Column("fit", Json),  # the last test whether the results fit the model; see `model.FitTest`
     Column("n_proposals", BigInteger, nullable=False),
     Column("created_at", Text, nullable=False),
@@ -153,21 +154,6 @@ past_result = Table(
     *_ids(),
     Column("count", BigInteger, nullable=False),
     Column("total", Float, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-pair_total = Table(  # derived from the outcomes and past results, in the same transaction; see `totals`
-    "mb_pair_total",
-    metadata,
-    _league_id(),
-    *_ids(),
-    Column("count", BigInteger, nullable=False),
-    Column("total", Float, nullable=False),
-    Column("plays", Float, nullable=False),  # as the policy counts them: discounted
-    Column("credit", Float, nullable=False),  # as the policy counts them: coins flipped, outliers clipped, discounted
-    Column("as_of", BigInteger, nullable=False),  # the proposal to which they are discounted
-    Column("version", BigInteger, nullable=False),
-    Index("mb_pair_total_changed", "league_id", "version"),
     sqlite_with_rowid=False,
 )
 

@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
 from matchbandit.leagues import library, schema
+from matchbandit.leagues.items import NameTable
 from matchbandit.leagues.names import item_label
 from matchbandit.leagues.totals import PairTotals
-from matchbandit.leagues.transaction import LeagueRow
+from matchbandit.leagues.transaction import LeagueRow, Statement
 
 if TYPE_CHECKING:
     from matchbandit.graphs import Graph
@@ -23,10 +24,25 @@ Counts = NDArray[np.int64]
 MAX_CACHE_BYTES = 256 * 2**20
 _BYTES_PER_ITEM = 400
 _item, _rule = schema.item, schema.rule
-_ITEM_COLUMNS = (_item.c.id, _item.c.side, _item.c.position, _item.c.name, _item.c.active)
-_ITEM_COLUMNS += (_item.c.byes, _item.c.bye_level, _item.c.last_bye)
-_CHANGED_ITEMS = select(*_ITEM_COLUMNS).where(
-    _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
+
+
+class ItemRow(NamedTuple):
+    """The row of an item; see `schema.item`."""
+
+    id: int
+    side: int
+    position: int
+    name: str | None
+    active: bool
+    byes: int
+    bye_level: int
+    last_bye: int
+
+
+_CHANGED_ITEMS = Statement(
+    select(*(_item.c[name] for name in ItemRow._fields)).where(
+        _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
+    )
 )
 
 
@@ -35,8 +51,7 @@ class LeagueState:
     """A league as of one version; immutable. Item k is at index k − 1."""
 
     league: LeagueRow
-    items: tuple[Any, ...] = ()
-    """Rows of the table of items."""
+    items: tuple[ItemRow, ...] = ()
     totals: PairTotals = field(default_factory=PairTotals.empty)
     exclusions: Counts = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     """Pairs of ids, sorted."""
@@ -53,8 +68,8 @@ class LeagueState:
             old = cls(replace(league, rules_version=-1))
         else:
             since = old.league.version
-        changed = connection.execute(_CHANGED_ITEMS, {"of_league": league.id, "since": since})
-        rows = {row.id: row for row in changed}
+        changed = map(ItemRow._make, _CHANGED_ITEMS.rows(connection, of_league=league.id, since=since))
+        rows = {row.id: row._replace(active=bool(row.active)) for row in changed}
         items = old.items
         if rows:
             last = max(len(items), *rows)
@@ -149,13 +164,20 @@ class CachedLeague:
     def __init__(self) -> None:
         """Nothing is known yet."""
         self.state: LeagueState | None = None
-        self.deciding = Lock()
-        """Held while a proposal is decided: two at once would conflict anyway."""
         self.policy: Any = None
-        """The policy with its counts, under `deciding`; see `deciding.Decider`."""
+        """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
         self.fitting = Lock()
         """Held while the model is used, so that it is fitted once."""
         self.model: Any = None
+        self._names: NameTable | None = None
+
+    @property
+    def names(self) -> NameTable | None:
+        """The names of the newest state, for all requests until one of them changes."""
+        names, state = self._names, self.state
+        if state is not None and (names is None or names.league.items_version != state.league.items_version):
+            names = self._names = NameTable(state.league, state.items)
+        return names
 
     def read(self, connection: Connection, league: LeagueRow) -> LeagueState:
         """The state as of this transaction."""
@@ -173,14 +195,23 @@ class LeagueCache:
         """Empty."""
         self._lock = Lock()
         self._leagues: OrderedDict[int, CachedLeague] = OrderedDict()
+        self._ids: dict[str, int] = {}
 
-    def get(self, league_id: int) -> CachedLeague:
+    def names(self, slug: str) -> NameTable | None:
+        """The names of a league as they were lately, if they are in memory."""
+        cached = self._leagues.get(self._ids.get(slug, 0))
+        return None if cached is None else cached.names
+
+    def get(self, league: LeagueRow) -> CachedLeague:
         """The cached league, which becomes the most recently used."""
         with self._lock:
-            cached = self._leagues.setdefault(league_id, CachedLeague())
-            self._leagues.move_to_end(league_id)
+            cached = self._leagues.setdefault(league.id, CachedLeague())
+            self._ids[league.slug] = league.id
+            self._leagues.move_to_end(league.id)
             size = sum(each.state.n_bytes for each in self._leagues.values() if each.state is not None)
             while size > MAX_CACHE_BYTES and len(self._leagues) > 1:
                 _, dropped = self._leagues.popitem(last=False)
-                size -= dropped.state.n_bytes if dropped.state is not None else 0
+                if dropped.state is not None:
+                    size -= dropped.state.n_bytes
+                    self._ids.pop(dropped.state.league.slug, None)
             return cached

@@ -1,51 +1,46 @@
-"""Counts and sums of each pair, derived from the outcomes in the same transaction that writes them.
+"""Counts and sums of each pair: computed from the outcomes, then kept up to date in memory with what is new.
 
 A result of proposal k weighs 2^((k − n)/h) at proposal n if the half-life is h. A row is discounted to the proposal
 `as_of`, so that neither time nor the number of results makes it grow or vanish.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, select, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, bindparam, func, select
 
 from matchbandit.leagues import library, schema
-from matchbandit.leagues.transaction import LeagueRow, Transaction
+from matchbandit.leagues.transaction import LeagueRow, Statement
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Ids = tuple[int, int]
-Result = tuple[int, int, int, float, float, int]
-"""Proposal, both ids, the sum of the rewards, that of the credits, and how many results these are."""
-_table, _pair = schema.pair_total, schema.proposal_pair
-_VALUES = ("count", "total", "plays", "credit", "as_of", "version")
-_FEW = 200
-"""Up to this many pairs are read one by one."""
-_ROWS = select(*[_table.c[name] for name in ("a", "b", *_VALUES[:-1])]).where(
-    _table.c.league_id == bindparam("of_league")
+_KINDS = (*[np.int64] * 3, *[np.float64] * 3, *[np.int64] * 2)
+"""Of the columns of `PairTotals`."""
+_DECIMALS = 9
+"""Sums are rounded, so that they do not depend on the order in which results were added."""
+_pair, _past, _change = schema.proposal_pair, schema.past_result, schema.change
+_OUTCOMES = Statement(
+    select(_pair.c.a, _pair.c.b, _pair.c.outcome, _pair.c.number)
+    .where(_pair.c.league_id == bindparam("league_id"), _pair.c.outcome.is_not(None))
+    .order_by(_pair.c.number)
 )
-_CHANGED_ROWS = select(*[_table.c[name] for name in ("a", "b", *_VALUES)]).where(
-    _table.c.league_id == bindparam("of_league"), _table.c.version > bindparam("since")
+_PAST_RESULTS = Statement(
+    select(_past.c.a, _past.c.b, _past.c.count, _past.c.total).where(_past.c.league_id == bindparam("league_id"))
 )
-_SOME_ROWS = _ROWS.where(tuple_(_table.c.a, _table.c.b).in_(bindparam("pairs", expanding=True)))
-_ROWS_OF_PROPOSAL = _ROWS.join(
-    _pair, (_pair.c.league_id == _table.c.league_id) & (_pair.c.a == _table.c.a) & (_pair.c.b == _table.c.b)
-).where(_pair.c.number == bindparam("of_proposal"))
-
-
-def _upsert(dialect: Any) -> Any:
-    """The statement that inserts or replaces a row."""
-    insert = dialect.insert(_table)
-    values = {name: insert.excluded[name] for name in _VALUES}
-    return insert.on_conflict_do_update(index_elements=["league_id", "a", "b"], set_=values)
-
-
-_UPSERT = {"sqlite": _upsert(sqlite), "postgresql": _upsert(postgresql)}
+_CHANGES = (
+    select(_change.c.action, _change.c.data)
+    .where(
+        _change.c.league_id == bindparam("league_id"),
+        _change.c.version > bindparam("since"),
+        _change.c.action.in_(("tell", "correct", "configure", "import results")),
+    )
+    .order_by(_change.c.version)
+)
 
 
 @dataclass(frozen=True)
@@ -57,31 +52,79 @@ class PairTotals:
     count: Counts
     total: Floats
     plays: Floats
+    """Results as the policy counts them: discounted."""
     credit: Floats
+    """Rewards as the policy counts them: coins flipped, outliers clipped, discounted."""
     as_of: Counts
+    """The proposal to which both are discounted."""
     version: Counts
+    """The version of the league with which this process computed the row."""
+
+    @classmethod
+    def of_columns(cls, *columns: NDArray[Any]) -> "PairTotals":
+        """From columns of numbers."""
+        arrays: Any = (column.astype(kind, copy=False) for column, kind in zip(columns, _KINDS, strict=True))
+        return cls(*arrays)
 
     @classmethod
     def empty(cls) -> "PairTotals":
         """No pairs."""
-        whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return cls(whole, whole, whole, real, real, real, whole, whole)
+        return cls.of_columns(*[np.zeros(0)] * len(_KINDS))
+
+    @classmethod
+    def read(cls, connection: Connection, league: LeagueRow) -> "PairTotals":
+        """Computed from all outcomes and past results."""
+        a, b, count, total = _columns(_PAST_RESULTS.rows(connection, league_id=league.id))
+        credit = np.array([_encoder(league).credit_total(int(n), x) for n, x in zip(count, total, strict=True)])
+        past = cls.of_columns(a, b, count, total, count, credit, 0.0 * a, 0.0 * a + league.version)
+        return past._plus(cls._of_results(_OUTCOMES.rows(connection, league_id=league.id), league), league)
+
+    @classmethod
+    def _of_results(cls, rows: Sequence[tuple[Any, ...]], league: LeagueRow) -> "PairTotals":
+        """Results (a, b, reward, proposal), one in each row: neither grouped nor sorted."""
+        a, b, reward, number = _columns(rows)
+        one = np.ones(len(a))
+        results = cls.of_columns(a, b, one, reward, one, reward, number, one * league.version)
+        return replace(results, credit=_encoder(league).credits(reward, results.as_of, results.a, results.b))
 
     def refreshed(self, connection: Connection, league: LeagueRow, since: int) -> "PairTotals":
-        """With the rows that have changed after version `since`."""
-        rows = connection.execute(_CHANGED_ROWS, {"of_league": league.id, "since": since}).all()
-        if not rows:
+        """The totals now, if these are those of version `since`; -1: nothing is known."""
+        changes = [] if since < 0 else connection.execute(_CHANGES, {"league_id": league.id, "since": since}).all()
+        if since < 0 or any(action != "tell" for action, _ in changes):
+            none = np.zeros(len(self.a))  # pairs without results remain: a policy has to learn of it
+            old = self.of_columns(self.a, self.b, none, none, none, none, none, none + league.version)
+            return old._plus(PairTotals.read(connection, league), league)
+        rows = [
+            (a, b, reward, data["proposal"])
+            for _, data in changes
+            for a, b, reward in data["outcomes"]
+            if reward is not None
+        ]
+        return self._plus(self._of_results(rows, league), league) if rows else self
+
+    def _plus(self, other: "PairTotals", league: LeagueRow) -> "PairTotals":
+        """The totals of both, a row for each pair."""
+        columns = [np.concatenate(both) for both in zip(self.arrays, other.arrays, strict=True)]
+        keys = columns[0] << 32 | columns[1]
+        if not len(keys):
             return self
-        new = PairTotals(
-            *(
-                np.array(column, dtype=old.dtype)
-                for old, column in zip(self.arrays, zip(*rows, strict=True), strict=True)
-            )
+        order = np.argsort(keys, kind="stable")
+        a, b, count, total, plays, credit, as_of, version = (column[order] for column in columns)
+        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        latest = np.maximum.reduceat(as_of, starts)
+        if league.half_life is not None:
+            weight = np.exp2((as_of - np.repeat(latest, np.diff(starts, append=len(keys)))) / league.half_life)
+            plays, credit = plays * weight, credit * weight
+        return self.of_columns(
+            a[starts],
+            b[starts],
+            np.add.reduceat(count, starts),
+            np.round(np.add.reduceat(total, starts), _DECIMALS),
+            np.add.reduceat(plays, starts),
+            np.round(np.add.reduceat(credit, starts), _DECIMALS),
+            latest,
+            np.maximum.reduceat(version, starts),
         )
-        kept = ~np.isin(self.keys, new.keys)
-        order = np.argsort(np.concatenate([self.keys[kept], new.keys]))
-        pairs = zip(self.arrays, new.arrays, strict=True)
-        return PairTotals(*(np.concatenate([old[kept], more])[order] for old, more in pairs))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -106,92 +149,23 @@ class PairTotals:
         return self.plays * weight, self.credit * weight
 
 
-def reward_encoder(league: LeagueRow) -> library.RewardEncoder:
+def count_results(connection: Connection, league_id: int) -> int:
+    """The number of results of a league, by its outcomes and past results."""
+    outcomes = select(func.count(_pair.c.outcome)).where(_pair.c.league_id == league_id)
+    past = select(func.coalesce(func.sum(_past.c.count), 0)).where(_past.c.league_id == league_id)
+    return int(connection.execute(outcomes).scalar_one() + connection.execute(past).scalar_one())
+
+
+def _encoder(league: LeagueRow) -> library.RewardEncoder:
     """How its policy counts results."""
-    return _reward_encoder(league.settings["policy"], league.rewards, league.seed, league.stream)
+    return _cached_encoder(league.settings["policy"], league.rewards, league.seed, league.stream)
 
 
 @lru_cache(maxsize=1000)
-def _reward_encoder(policy: str, rewards: str, seed: int, stream: str) -> library.RewardEncoder:
+def _cached_encoder(policy: str, rewards: str, seed: int, stream: str) -> library.RewardEncoder:
     return library.RewardEncoder(policy, library.parse_rewards(rewards), seed, stream)
 
 
-def add(tx: Transaction, number: int, outcomes: Mapping[Ids, float], version: int) -> None:
-    """Add results of proposal `number` to the totals."""
-    credit = reward_encoder(tx.league).credit
-    known = _read(tx, number, outcomes)
-    results = [(number, a, b, reward, credit(reward, number, a, b), 1) for (a, b), reward in outcomes.items()]
-    _write(tx, _summed(results, tx.league.half_life, known), version)
-
-
-def recompute(tx: Transaction, version: int, pairs: Iterable[Ids] | None = None) -> None:
-    """Compute the totals again from the outcomes: of some pairs, or of all."""
-    wanted = None if pairs is None else list(pairs)
-    if wanted is None:
-        tx.connection.execute(delete(_table).where(_table.c.league_id == tx.league.id))
-    totals = computed(tx.connection, tx.league, wanted)
-    for pair in wanted or ():
-        totals.setdefault(pair, (0, 0.0, 0.0, 0.0, 0))
-    _write(tx, totals, version)
-
-
-def computed(connection: Connection, league: LeagueRow, pairs: list[Ids] | None = None) -> dict[Ids, tuple[Any, ...]]:
-    """The totals as the outcomes and past results say: of some pairs, or of all."""
-    past = schema.past_result
-    credits = reward_encoder(league)
-    outcomes = (
-        select(_pair.c.number, _pair.c.a, _pair.c.b, _pair.c.outcome)
-        .where(_pair.c.league_id == league.id, _pair.c.outcome.is_not(None))
-        .order_by(_pair.c.number)
-    )
-    before = select(past.c.a, past.c.b, past.c.count, past.c.total).where(past.c.league_id == league.id)
-    if pairs is not None and len(pairs) <= _FEW:
-        outcomes = outcomes.where(tuple_(_pair.c.a, _pair.c.b).in_(pairs))
-        before = before.where(tuple_(past.c.a, past.c.b).in_(pairs))
-    results = [
-        (0, a, b, total, credits.credit_total(count, total), count) for a, b, count, total in connection.execute(before)
-    ]
-    results += [
-        (number, a, b, reward, credits.credit(reward, number, a, b), 1)
-        for number, a, b, reward in connection.execute(outcomes)
-    ]
-    wanted = None if pairs is None else set(pairs)
-    return _summed((row for row in results if wanted is None or row[1:3] in wanted), league.half_life, {})
-
-
-def _summed(
-    results: Iterable[Result], half_life: float | None, totals: dict[Ids, tuple[Any, ...]]
-) -> dict[Ids, tuple[Any, ...]]:
-    """Add results to totals (count, total, plays, credit, as_of)."""
-    for number, a, b, reward, credited, n in results:
-        count, total, plays, credit, as_of = totals.get((a, b), (0, 0.0, 0.0, 0.0, number))
-        weight = 1.0
-        if half_life is not None:
-            now = max(as_of, number)
-            fade, weight = 2.0 ** ((as_of - now) / half_life), 2.0 ** ((number - now) / half_life)
-            plays, credit, as_of = plays * fade, credit * fade, now
-        totals[a, b] = (count + n, total + reward, plays + weight * n, credit + weight * credited, as_of)
-    return totals
-
-
-def _read(tx: Transaction, number: int, pairs: Iterable[Ids]) -> dict[Ids, tuple[Any, ...]]:
-    """The totals of these pairs of a proposal."""
-    wanted = list(pairs)
-    if len(wanted) <= _FEW:
-        rows = tx.execute(_SOME_ROWS, pairs=wanted)
-    else:
-        rows = tx.execute(_ROWS_OF_PROPOSAL, of_proposal=number)
-    return {(a, b): tuple(values) for a, b, *values in rows}
-
-
-def _write(tx: Transaction, totals: Mapping[Ids, tuple[Any, ...]], version: int) -> None:
-    """Insert or replace rows."""
-    if not totals:
-        return
-    tx.connection.execute(
-        _UPSERT[tx.connection.dialect.name],
-        [
-            {"league_id": tx.league.id, "a": a, "b": b, **dict(zip(_VALUES, (*values, version), strict=True))}
-            for (a, b), values in totals.items()
-        ],
-    )
+def _columns(rows: Sequence[tuple[Any, ...]]) -> Floats:
+    """The columns of rows of four numbers."""
+    return np.array(rows, dtype=np.float64).reshape(-1, 4).T

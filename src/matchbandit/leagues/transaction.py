@@ -2,11 +2,13 @@
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, CursorResult, Executable, bindparam, insert, select, update
@@ -36,6 +38,11 @@ def add_seconds(at: str, seconds: float) -> str:
     return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))
 
 
+def seconds_between(first: str, second: str) -> float:
+    """Seconds from one time to another; 0 if the clock was set back."""
+    return max((datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds(), 0.0)
+
+
 @dataclass(frozen=True)
 class LeagueRow:
     """The row of a league; see `schema.league`."""
@@ -51,6 +58,7 @@ class LeagueRow:
     decision_version: int
     rules_version: int
     items_version: int
+    n_results: int
     fit: dict[str, Any] | None
     n_proposals: int
     created_at: str
@@ -75,7 +83,8 @@ class LeagueRow:
     @property
     def half_life(self) -> float | None:
         """Proposals after which a result counts half, for policies that discount."""
-        return self.settings["options"].get("half_life")
+        half_life: float | None = self.settings["options"].get("half_life")
+        return half_life
 
     @property
     def any_size(self) -> bool:
@@ -87,13 +96,15 @@ _COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
 # Statements that every request executes are built once: building one takes longer than executing it.
 _FIND = select(*_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
 _FIND_AND_LOCK = _FIND.with_for_update()
-_COUNTERS = ("version", "decision_version", "rules_version", "n_proposals")
+COUNTERS = ("version", "decision_version", "rules_version", "items_version", "n_results", "n_proposals")
 _INSERT_CHANGE = insert(schema.change)
 _NEW_VERSION = (
     update(schema.league)
     .where(schema.league.c.id == bindparam("of_league"))
-    .values({name: bindparam(f"new_{name}") for name in _COUNTERS})
+    .values({name: bindparam(f"new_{name}") for name in COUNTERS})
 )
+is_replay: ContextVar[bool] = ContextVar("is_replay", default=False)
+"""Whether the last writing request of this thread or task got a stored answer."""
 _key = schema.idempotency_key
 _FIND_ANSWER = select(_key.c.request, _key.c.answer).where(
     _key.c.scope == bindparam("scope"), _key.c.key == bindparam("key")
@@ -106,6 +117,44 @@ def find_league(connection: Connection, slug: str, *, lock: bool = False, delete
     if row is None or (row.deleted_at is not None and not deleted):
         raise LeagueError("unknown-league", f"there is no league {slug!r}.")
     return LeagueRow(*row)
+
+
+class Statement:
+    """A statement that the driver executes as text, compiled once: Core spends more on a row than the database does."""
+
+    def __init__(self, statement: Any) -> None:
+        """Parameters are bound by name."""
+        self._statement = statement
+        self._compiled: dict[str, tuple[str, list[str], dict[str, Any]]] = {}
+
+    def _text(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
+        """The text, its parameters in order, and the values of those that the statement itself contains."""
+        dialect = connection.dialect
+        if dialect.name not in self._compiled:
+            kind: Any = type(dialect)
+            positional = kind(paramstyle="qmark" if dialect.name == "sqlite" else "format")
+            compiled = self._statement.compile(dialect=positional)
+            literals = {name: value for name, value in compiled.params.items() if value is not None}
+            self._compiled[dialect.name] = str(compiled), compiled.positiontup, literals
+        return self._compiled[dialect.name]
+
+    def rows(self, connection: Connection, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows as the driver returns them: plain tuples of numbers and texts."""
+        text, order, literals = self._text(connection)
+        values = literals | values
+        result: Any = connection.exec_driver_sql(text, tuple(values[name] for name in order))
+        return list(result.cursor.fetchall())
+
+    def execute_many(
+        self, connection: Connection, names: Sequence[str], rows: Iterable[tuple[Any, ...]], **common: Any
+    ) -> None:
+        """Execute it for each row of values of these names, and with values that all have in common."""
+        text, order, literals = self._text(connection)
+        common = literals | common
+        columns = [*names, *common]
+        pick, rest = itemgetter(*map(columns.index, order)), tuple(common.values())
+        if parameters := [pick((*row, *rest)) for row in rows]:
+            connection.exec_driver_sql(text, parameters)
 
 
 class Transaction:
@@ -126,12 +175,15 @@ class Transaction:
         *,
         decides: bool = True,
         rules: bool = False,
+        items: bool = False,
+        results: int = 0,
         n_proposals: int | None = None,
     ) -> int:
         """Append a change to the audit trail; returns the new version of the league.
 
         `decides`: decisions in progress must not miss this change, as they may miss an outcome. `rules`: it changes
-        exclusions or pins. `n_proposals`: how many proposals there are now.
+        exclusions or pins. `items`: it changes names, or who is active. `results`: how many more there are.
+        `n_proposals`: how many proposals there are now.
         """
         version = self.league.version + 1
         row = {"league_id": self.league.id, "version": version, "at": self.now, "by": self.by}
@@ -141,9 +193,11 @@ class Transaction:
             version=version,
             decision_version=version if decides else self.league.decision_version,
             rules_version=version if rules else self.league.rules_version,
+            items_version=version if items else self.league.items_version,
+            n_results=self.league.n_results + results,
             n_proposals=self.league.n_proposals if n_proposals is None else n_proposals,
         )
-        self.execute(_NEW_VERSION, **{f"new_{name}": getattr(self.league, name) for name in _COUNTERS})
+        self.execute(_NEW_VERSION, **{f"new_{name}": getattr(self.league, name) for name in COUNTERS})
         return version
 
     def update(self, **values: Any) -> None:
@@ -171,6 +225,7 @@ class Request:
 
 def stored_answer(connection: Connection, secret: str, scope: str, request: Request) -> Any | None:
     """The answer that an equal request under this key has been given, if any; an error if they differ."""
+    is_replay.set(False)
     if request.key is None:
         return None
     row = connection.execute(_FIND_ANSWER, {"scope": scope, "key": _hash(secret, scope, request.key)}).one_or_none()
@@ -178,6 +233,7 @@ def stored_answer(connection: Connection, secret: str, scope: str, request: Requ
         return None
     if not hmac.compare_digest(row.request, _hash(secret, request.action, request.content)):
         raise LeagueError("key-reused", "this idempotency key was used for another request. Use a new key.")
+    is_replay.set(True)
     return row.answer
 
 
