@@ -94,9 +94,9 @@ def _fixed(
     """The fixed pairs: those requested, then pins in order, if both items are available and free."""
     one_pair, present, taken = state.league.settings["selection"] == "pair", set(available), set[int]()
     listed = [] if requested is None else as_list("fixed", requested)
-    index = pair_index(connection, state.league, listed)
-    excluded = set(map(tuple, state.exclusions.tolist())) if listed else set()
     pairs: list[tuple[int, int]] = []
+    if listed:
+        index, excluded = pair_index(connection, state.league, listed), set(map(tuple, state.exclusions.tolist()))
     for pair in listed:
         ids = index.resolve_pair(pair)
         if ids in excluded:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.views import create_views
 
 _CREATION_LOCK = 0x6D62  # an advisory lock of PostgreSQL, under which tables are created
 
@@ -41,6 +42,7 @@ class Database:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _CREATION_LOCK})
             if not inspect(connection).has_table(schema.store.name):
                 schema.metadata.create_all(connection)
+                create_views(connection)
                 connection.execute(
                     insert(schema.store).values(id=1, version=schema.VERSION, secret=secrets.token_hex(32))
                 )

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import plural
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.constraints import Constraints, assign_bye, collect_constraints
 from matchbandit.leagues.errors import LeagueError
@@ -55,8 +56,7 @@ class Inputs:
         return self.state.league.n_proposals + 1
 
 
-@dataclass(frozen=True)
-class ProposedPair:
+class ProposedPair(NamedTuple):
     """A pair of a decision; see `records.Pair`."""
 
     ids: Ids
@@ -116,14 +116,15 @@ def is_slow(inputs: Inputs) -> bool:
     return bool((1 + n_draws) * n_pairs > SLOW_PAIRS)
 
 
-def quicker(inputs: Inputs) -> str:
-    """What to do about a decision that takes too long."""
-    league = inputs.state.league
-    if not league.any_size:
-        return f"Use {PRODUCTS_ONLY} instead of {league.settings['policy']}: it decides in milliseconds."
-    if league.settings["record_propensity"]:
-        return "Lower record_propensity: each decision is repeated that often."
-    return "Remove exclusions, or ask with fewer items available."
+def too_slow(inputs: Inputs) -> str:
+    """What to say of a decision that takes too long."""
+    settings, fix = inputs.state.league.settings, "Remove exclusions, or ask with fewer items available."
+    if not inputs.state.league.any_size:
+        fix = f"Use {PRODUCTS_ONLY}, which decides in milliseconds, or ask with fewer items available."
+    elif settings["record_propensity"]:
+        fix = "Lower record_propensity: each decision is repeated that often."
+    n_items = len(inputs.constraints.present)
+    return f"{settings['policy']} takes longer than the time limit to pair {plural(n_items, 'item')}. {fix}"
 
 
 def decide(inputs: Inputs, cached: CachedLeague | None = None) -> Draft:
@@ -244,7 +245,7 @@ class CurrentPolicy:
     version: int
 
 
-def _current_policy(state: LeagueState, cached: CachedLeague) -> "CountsPolicy":
+def _current_policy(state: LeagueState, cached: CachedLeague) -> Any:
     """The policy with the current counts: only changed ones are set, unless it is new or results fade."""
     league, totals, current = state.league, state.totals, cached.policy
     built_for = json.dumps([league.settings[name] for name in ("policy", "options", "selection")]), state.graph
@@ -269,7 +270,8 @@ def _posterior(state: LeagueState, cached: CachedLeague) -> "Posterior":
         and current.version == state.league.version
         and state.league.settings["policy"] == PRODUCTS_ONLY
     ):
-        return current.policy.posterior
+        posterior: Posterior = current.policy.posterior
+        return posterior
     return fit_posterior(state)
 
 

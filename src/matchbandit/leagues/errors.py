@@ -1,6 +1,6 @@
 """Errors of leagues, stores and the service: one table says everything about a code."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError
 
@@ -12,6 +12,10 @@ class LeagueError(MatchbanditError):
         """The code is one of `CODES`; `field` names the part of the request that is wrong."""
         super().__init__(message)
         self.code, self.field = code, field
+
+    def __reduce__(self) -> Any:
+        """For pickle, which would call it with the message alone."""
+        return type(self), (self.code, str(self)), {"field": self.field}
 
 
 class Code(NamedTuple):

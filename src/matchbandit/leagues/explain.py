@@ -55,7 +55,8 @@ def explain_pair(
         text = f"{first} and {second} are expected to achieve {numbers['expected']:.2f} "
         text += f"({_between(numbers['low'], numbers['high'])})."
         if numbers["results"]:
-            text += f" They have met {plural(int(numbers['results']), 'time')} and achieved {numbers['mean']:.2f} on average."
+            times = plural(int(numbers["results"]), "time")
+            text += f" They have met {times} and achieved {numbers['mean']:.2f} on average."
         else:
             text += " They have not met yet: this follows from their results with others."
     if excluded:
@@ -181,33 +182,35 @@ def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by
     items = _join([state.name(row if isinstance(row, int) else row[0]) for row in data.get("items", [])])
     pairs = _join([" + ".join(state.names(pair)) for pair in data.get("pairs", [])])
     outcomes = _join([_outcome(row, state) for row in data.get("outcomes", [])])
+    words = {"exclude": "were excluded", "unexclude": "may meet again", "pin": "were pinned"}
     match action:
         case "create":
-            return f"The league was created with {data['settings']['policy']} and {data['rewards']} rewards."
+            text = f"The league was created with {data['settings']['policy']} and {data['rewards']} rewards"
         case "join":
             back = _join([state.name(item) for item in data["back"]])
-            return " ".join(f"{names} {verb}." for names, verb in ((items, "joined"), (back, "came back")) if names)
+            text = ". ".join(f"{names} {verb}" for names, verb in ((items, "joined"), (back, "came back")) if names)
         case "leave" | "rejoin":
-            return f"{items} {'left' if action == 'leave' else 'came back'}."
+            text = f"{items} {'left' if action == 'leave' else 'came back'}"
         case "rename":
-            return f"Item {data['items'][0]} was renamed; it is now {items}."
+            text = f"Item {data['items'][0]} was renamed to {items}"
         case "erase":
-            return f"The name of item {data['items'][0]} was erased."
+            text = f"The name of item {data['items'][0]} was erased"
         case "exclude" | "pin" | "unexclude" | "unpin":
-            words = {"exclude": "were excluded", "unexclude": "may meet again", "pin": "were pinned"}
-            return f"{pairs} {words.get(action, 'are no longer pinned')}."
+            text = f"{pairs} {words.get(action, 'are no longer pinned')}"
         case "configure":
-            return f"Settings were changed: {', '.join(f'{name} = {value}' for name, value in data.items())}."
+            text = f"Settings were changed: {', '.join(f'{name} = {value}' for name, value in data.items())}"
         case "import results":
-            return f"{plural(data['results'], 'earlier result')} of {plural(data['n_pairs'], 'pair')} imported."
+            text = f"{plural(data['results'], 'earlier result')} of {plural(data['n_pairs'], 'pair')} were imported"
         case "ask":
-            return f"Proposal {data['proposal']}: {plural(data['n_pairs'], 'pair')}."
+            text = f"Proposal {data['proposal']}: {plural(data['n_pairs'], 'pair')}"
         case "tell":
             passed = "The deadline passed. " if by == "deadline" else ""
-            return f"{passed}Outcomes of proposal {data['proposal']}: {outcomes}."
+            text = f"{passed}Outcomes of proposal {data['proposal']}: {outcomes}"
         case "correct":
-            return f"Proposal {data['proposal']} was corrected: {outcomes}."
-    return f"The league was {action}d."  # archive, restore, delete
+            text = f"Proposal {data['proposal']} was corrected: {outcomes}"
+        case _:
+            text = f"The league was {action}d"  # archive, restore, delete
+    return f"{text}."
 
 
 def _outcome(row: Sequence[Any], state: LeagueState) -> str:

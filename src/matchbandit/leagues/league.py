@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_PAUSE_S = 0.05
 """Before a decision that became out of date is made again."""
+_SLOW_TEST = "The test of the model takes longer than the time limit in so large a league."
 
 
 class League:
@@ -108,7 +109,7 @@ class League:
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
             return self._ask(request, names, fixed, by)
         if deciding.is_slow(inputs):
-            draft = self.store.workers.run(deciding.decide, inputs, hint=deciding.quicker(inputs))
+            draft = self.store.workers.run(deciding.decide, inputs, too_slow=deciding.too_slow(inputs))
         else:
             draft = deciding.decide(inputs, cached)
         fit = StrengthModel(inputs.state).fit if is_test_due(inputs.state) else None
@@ -120,8 +121,8 @@ class League:
             written.append(proposals.write_proposal(tx, inputs, draft, fit))
             return draft.number
 
-        number = self.store.write(self.slug, request, write, by=by)
-        return written[0] if written else None if number is None else self.proposal(number)
+        answer = self.store.write(self.slug, request, write, by=by)
+        return written[0] if written else None if answer is None else self.proposal(answer)
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
@@ -140,18 +141,27 @@ class League:
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
-        """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, cached, league):
-            answer = self.store.stored_answer(connection, league, request)
-            if answer is None:  # else names may have changed since
-                reports = [
-                    outcomes.resolve(connection, league, number, part, cached.names) for number, part in rows.items()
-                ]
-        if answer is None:
-            answer = self.store.write(
-                self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
-            )
-        return [Receipt(**receipt) for receipt in answer]
+        """Look the names up, in memory or in a read transaction, then write."""
+
+        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
+            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+
+        names, reports = self.store.cached_names(self.slug), None
+        if names is not None:
+            with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
+                reports = resolve(names, names.league)
+        if reports is None:
+            with self.store.reading(self.slug) as (connection, _, league):
+                answer = self.store.stored_answer(connection, league, request)
+                if answer is not None:
+                    return [Receipt(**receipt) for receipt in answer]
+                reports = resolve(connection, league)
+
+        def write(tx: Transaction) -> list[dict[str, Any]]:
+            current = all(report.is_current(tx.league) for report in reports)
+            return [asdict(command(tx, each)) for each in (reports if current else resolve(tx.connection, tx.league))]
+
+        return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
     def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
@@ -268,7 +278,7 @@ class League:
             yield cached.model, league
 
     def _compute(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        return self.store.workers.run(task, *arguments, hint="Ask for the ranking instead.")
+        return self.store.workers.run(task, *arguments, too_slow=_SLOW_TEST)
 
     def info(self) -> LeagueInfo:
         """Settings and counts of the league."""

@@ -1,8 +1,6 @@
 """Proposals as they are written and read, and the progress that they show."""
 
 from collections.abc import Sequence
-from dataclasses import fields
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +30,6 @@ MAX_PAIRS, MAX_SUMMED_PAIRS = 5_000, 200_000
 """A page of proposals, or of summaries, ends before these have more pairs, however many rows were asked for."""
 _pair, _proposal, _change = schema.proposal_pair, schema.proposal, schema.change
 _INSERT_PROPOSAL, _INSERT_PAIRS = insert(_proposal), Statement(insert(_pair))
-_VALUES = [field.name for field in fields(ProposedPair) if field.name != "ids"]
 _PROPOSALS = (
     select(_proposal, _change.c.at)
     .join(_change, and_(_change.c.league_id == _proposal.c.league_id, _change.c.version == _proposal.c.version))
@@ -84,11 +81,10 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
     row["due"] = None if settings["deadline"] is None else add_seconds(tx.now, settings["deadline"])
     row |= {"policy": settings["policy"], "propensity_draws": settings["record_propensity"] or None}
     tx.connection.execute(_INSERT_PROPOSAL, row)
-    of_pair = attrgetter(*_VALUES)
     _INSERT_PAIRS.execute_many(
         tx.connection,
-        ("a", "b", "position", *_VALUES),
-        ((*pair.ids, position, *of_pair(pair)) for position, pair in enumerate(draft.pairs)),
+        ("position", "a", "b", *ProposedPair._fields[1:]),
+        ((position, *pair.ids, *pair[1:]) for position, pair in enumerate(draft.pairs)),
         league_id=tx.league.id,
         number=draft.number,
         outcome=None,

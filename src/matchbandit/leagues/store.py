@@ -71,9 +71,9 @@ class Store:
 
     # Transactions ----------------------------------------------------------------------------------------------------
 
-    def cached(self, league_id: int) -> CachedLeague:
-        """What this process has in memory of a league."""
-        return self._cache.get(league_id)
+    def cached_names(self, slug: str) -> items.NameTable | None:
+        """The names of a league as this process knew them last."""
+        return self._cache.names(slug)
 
     def deciding(self, slug: str) -> Lock:
         """The lock that is held while a proposal of this league is decided in this process."""
@@ -85,7 +85,7 @@ class Store:
         """A read transaction on a league."""
         with self.database.reading() as connection:
             league = find_league(connection, slug)
-            yield connection, self.cached(league.id), league
+            yield connection, self._cache.get(league), league
 
     def stored_answer(self, connection: Connection, league: LeagueRow, request: Request) -> Any | None:
         """The answer that an equal request was given."""

@@ -1,4 +1,4 @@
-"""Slow computations in a worker process, with a time limit: here they would hold the interpreter lock for seconds."""
+"""Slow computations in a worker process, with a time limit: in this one they would stop all other threads."""
 
 import os
 import signal
@@ -10,16 +10,15 @@ from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from threading import Condition
-from typing import Any, TypeVar
+from typing import Any
 
 from matchbandit.leagues.errors import LeagueError
 
-T = TypeVar("T")
 MAX_WAITING = 8
-"""Computations that may wait for the worker; a league waits with one decision and one fit at most."""
-START_LIMIT_S = 60.0
+"""Computations that may wait for the worker; each league waits with one decision and one fit at most."""
+START_TIMEOUT_S = 60.0
 IDLE_S = 300.0
-"""A worker without work for this long ends, and frees its memory."""
+"""A worker that has nothing to do for this long ends, and frees its memory."""
 _START = """
 import sys
 from multiprocessing.connection import Connection
@@ -31,36 +30,34 @@ work(connection, timeout)
 
 
 class WorkerPool:
-    """One worker process, which is started when it is needed, and killed when a computation exceeds the time limit.
+    """One worker process, started when it is needed, and killed when a computation exceeds the time limit.
 
-    It is not started by `multiprocessing`, which would import the main module again: that may be a script without a
-    guard.
+    `multiprocessing` would import the main module in it, which may be a user's script without a guard.
     """
 
     def __init__(self, timeout: float) -> None:
-        """`timeout` is the time limit in seconds; no process is started yet."""
+        """For a time limit in seconds."""
         self.timeout = timeout
-        self._changed = Condition()
         self._queue: deque[object] = deque()
         """Who computes, and who waits, in the order of arrival."""
+        self._changed = Condition()
         self._worker: tuple[subprocess.Popen[bytes], Connection] | None = None
 
-    def run(self, task: Callable[..., T], *arguments: Any, hint: str) -> T:
-        """What `task` returns for these arguments, all picklable; `hint` says what to do if it is too slow."""
+    def run(self, task: Callable[..., Any], *arguments: Any, too_slow: str) -> Any:
+        """Call a function of a module with picklable arguments; `too_slow` is the message if it takes too long."""
         with self._turn():
-            try:
+            for retried in (False, True):
                 try:
-                    answer = self._compute(task, arguments, hint)
-                except (EOFError, OSError):  # it was idle for long, or crashed: try a new one
+                    done, answer = self._compute(task, arguments, too_slow)
+                    break
+                except (EOFError, OSError) as error:  # it was idle for long, or crashed: try a new one
                     self.close()
-                    answer = self._compute(task, arguments, hint)
-            except (EOFError, OSError) as error:
-                self.close()
-                raise LeagueError("too-slow", f"its process ended twice, perhaps for lack of memory. {hint}") from error
-            except BaseException:
-                self.close()  # what it computes, nobody waits for any more
-                raise
-        if isinstance(answer, LeagueError):
+                    if retried:
+                        raise LeagueError("too-slow", f"{too_slow} (Its process ended early twice.)") from error
+                except BaseException:
+                    self.close()
+                    raise
+        if not done:
             raise answer
         return answer
 
@@ -75,8 +72,7 @@ class WorkerPool:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Wait for the worker, in the order of arrival."""
-        mine = object()
-        busy = LeagueError("workers-busy", "other slow computations come first. Try again in a moment.")
+        mine, busy = object(), LeagueError("workers-busy", "other slow computations come first. Try again in a moment.")
         with self._changed:
             if len(self._queue) > MAX_WAITING:
                 raise busy
@@ -91,29 +87,23 @@ class WorkerPool:
                 self._queue.remove(mine)
                 self._changed.notify_all()
 
-    def _compute(self, task: Callable[..., T], arguments: tuple[Any, ...], hint: str) -> T | LeagueError:
+    def _compute(self, task: Callable[..., Any], arguments: tuple[Any, ...], too_slow: str) -> tuple[bool, Any]:
         if self._worker is None:
-            self._start()
-        assert self._worker is not None
-        _, connection = self._worker
+            here, there = Pipe()
+            command = [sys.executable, "-c", _START, str(there.fileno())]
+            process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdin=subprocess.DEVNULL)
+            self._worker = process, here
+            there.close()
+            here.send((sys.path, self.timeout))
+            if not here.poll(START_TIMEOUT_S):
+                raise LeagueError("workers-busy", "a worker process did not start in time. Try again in a moment.")
+            here.recv()
+        connection = self._worker[1]
         connection.send((task, arguments))
         if not connection.poll(self.timeout):
-            raise LeagueError("too-slow", f"it took longer than {self.timeout:g} s. {hint}")
-        done, answer = connection.recv()
-        if not done:
-            raise RuntimeError(f"a worker process failed: {answer}")
-        return answer  # type: ignore[no-any-return]
-
-    def _start(self) -> None:
-        here, there = Pipe()
-        command = [sys.executable, "-c", _START, str(there.fileno())]
-        process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdin=subprocess.DEVNULL)
-        self._worker = process, here
-        there.close()
-        here.send((sys.path, self.timeout))
-        if not here.poll(START_LIMIT_S):
-            raise LeagueError("workers-busy", "a worker process did not start in time. Try again.")
-        here.recv()
+            raise LeagueError("too-slow", too_slow)
+        answer: tuple[bool, Any] = connection.recv()
+        return answer
 
 
 def work(connection: Connection, timeout: float) -> None:
@@ -125,14 +115,11 @@ def work(connection: Connection, timeout: float) -> None:
         while connection.poll(IDLE_S):
             task, arguments = connection.recv()
             signal.alarm(round(timeout) + 5)  # ends this process if its parent was killed and cannot
-            connection.send(_answer(task, arguments))
+            try:
+                answer = True, task(*arguments)
+            except LeagueError as error:
+                answer = False, error
+            except Exception as error:
+                answer = False, RuntimeError(f"a worker process failed: {error!r}")
             signal.alarm(0)
-
-
-def _answer(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-    try:
-        return True, task(*arguments)
-    except LeagueError as error:
-        return True, error
-    except Exception as error:
-        return False, repr(error)
+            connection.send(answer)
