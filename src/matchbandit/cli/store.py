@@ -1,22 +1,54 @@
 """`matchbandit store info`, `check`, `prune`, `vacuum` and `backup`: the store as a whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from matchbandit.cli.completion import DEFAULT_STORE
-from matchbandit.cli.league.maintenance import backup
 from matchbandit.cli.league.output import format_time
-from matchbandit.cli.league.parameters import StoreUrl, open_store, parse_duration
+from matchbandit.cli.league.parameters import StoreUrl, store_url
 from matchbandit.cli.output import Output, print_table, print_wrapped, prints_output
 from matchbandit.cli.parameters import parsed_by
 from matchbandit.errors import MatchbanditError
-from matchbandit.formatting import byte_size, grouped, plural
+from matchbandit.formatting import byte_size, grouped, parse_duration, plural
 
 if TYPE_CHECKING:
+    from matchbandit.live import Store
     from matchbandit.live.maintenance import StoreInfo
+
+
+@contextmanager
+def open_store(url: str) -> "Iterator[Store]":
+    """Open the store of `live`, whose tables are not those of `leagues`."""
+    url = store_url(url)
+    from matchbandit.live import Store
+    from matchbandit.live.database import sqlite_file
+
+    file = sqlite_file(url)
+    if file is not None and not file.exists():
+        raise MatchbanditError(f"there is no store {str(file)!r}.")
+    with Store(url) as store:
+        yield store
+
+
+@prints_output
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy.", show_default=False)],
+    store: StoreUrl = DEFAULT_STORE,
+) -> Output:
+    """Copy a SQLite store while others write to it.
+
+    The copy has all leagues and tokens as of one moment.
+    """
+    from matchbandit.live.backup import backup as copy
+
+    copied = copy(store_url(store), file)
+    data = {"file": str(file), "leagues": copied.leagues, "events": copied.events}
+    return Output(data, f"{file}: {plural(copied.leagues, 'league')}, {plural(copied.events, 'event')}")
 
 
 @prints_output
@@ -62,9 +94,7 @@ def check(store: StoreUrl = DEFAULT_STORE) -> Output:
 
 
 def _parse_age(text: str) -> timedelta:
-    seconds = parse_duration("--older-than", text).seconds
-    if seconds is None:
-        raise MatchbanditError("--older-than takes a duration such as 12h or 30d; got 'none'.")
+    seconds = parse_duration("--older-than", text)
     try:
         return timedelta(seconds=seconds)
     except OverflowError:

@@ -1,11 +1,12 @@
 """The database of a store: SQLite or PostgreSQL, transactions, and readable errors."""
 
+import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, make_url, select, text
@@ -14,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.views import create_views
 
 _CREATION_LOCK = 0x6D62  # an advisory lock of PostgreSQL, under which tables are created
 
@@ -40,6 +42,7 @@ class Database:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _CREATION_LOCK})
             if not inspect(connection).has_table(schema.store.name):
                 schema.metadata.create_all(connection)
+                create_views(connection)
                 connection.execute(
                     insert(schema.store).values(id=1, version=schema.VERSION, secret=secrets.token_hex(32))
                 )
@@ -81,17 +84,63 @@ class Database:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def backup(self, path: Path) -> None:
-        """Copy a SQLite store that is in use, consistently, and check the copy."""
+        """Copy a SQLite store that is in use into a new file, as of one moment, and check the copy."""
         if not self.is_sqlite:
-            raise LeagueError("not-supported", "use pg_dump for a store in PostgreSQL.")
-        path.touch(mode=0o600, exist_ok=False)
-        with self.engine.connect() as connection, sqlite3.connect(path) as copy:
-            connection.connection.driver_connection.backup(copy)
-            result = copy.execute("PRAGMA integrity_check").fetchone()[0]
-        copy.close()
-        if result != "ok":
-            path.unlink()
-            raise LeagueError("damaged", f"the copy of {self.display_url} is damaged: {result}.")
+            raise LeagueError("not-supported", "this backs up SQLite files only. Use pg_dump for PostgreSQL.")
+        if path.exists():
+            raise LeagueError(
+                "bad-value", f"{str(path)!r} exists already. Choose a new file, so that no older backup is lost."
+            )
+        partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
+        try:
+            partial.touch(mode=0o600, exist_ok=False)
+            with self.engine.connect() as connection, closing(sqlite3.connect(partial)) as copy:
+                connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, readable from read-only media
+                (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+            if verdict != "ok":
+                raise LeagueError("damaged", f"the copy of {self.display_url} is damaged: {verdict}. Check the store.")
+            with partial.open("rb") as file:
+                os.fsync(file.fileno())
+            partial.rename(path)
+        except (sqlite3.Error, DBAPIError, OSError) as error:
+            raise LeagueError("store-unusable", f"{self.display_url} cannot be copied to {path}: {error}.") from None
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def vacuum(self) -> None:
+        """Return unused space to the disk."""
+        with self._errors(), self.engine.connect() as connection:
+            if self.is_sqlite:
+                connection.connection.driver_connection.execute("VACUUM")  # type: ignore[union-attr]
+            else:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                for table in schema.metadata.sorted_tables:
+                    connection.exec_driver_sql(f"VACUUM (ANALYZE) {table.name}")
+        self.wipe()
+
+    def check(self) -> list[str]:
+        """What is wrong with the file of a SQLite store; PostgreSQL checks itself."""
+        if not self.is_sqlite:
+            return []
+        with self._errors(), self.engine.connect() as connection:
+            verdicts = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+            orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+        problems = [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts if verdict != "ok"]
+        tables = sorted({row[0] for row in orphans})
+        return problems + [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
+
+    def size(self, connection: Connection) -> tuple[int, int | None]:
+        """The bytes on disk, and how many of them a SQLite file does not use."""
+        if self.is_sqlite:
+            page, pages, free = (
+                connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+                for name in ("page_size", "page_count", "freelist_count")
+            )
+            return page * pages, page * free
+        names = ", ".join(f"'{table.name}'" for table in schema.metadata.sorted_tables)
+        query = f"SELECT sum(pg_total_relation_size(to_regclass(name))) FROM unnest(ARRAY[{names}]) AS name"
+        return int(connection.exec_driver_sql(query).scalar_one()), None
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -32,6 +32,7 @@ CODES: dict[str, Code] = {
     "bad-value": Code(422, "A value is not valid"),
     "bad-name": Code(422, "A name is not valid"),
     "body-too-large": Code(413, "The body is larger than any valid request to this league"),
+    "body-too-slow": Code(408, "The body did not arrive in time", retry_after=1),
     "unknown-league": Code(404, "There is no such league, or the token does not open it"),
     "unknown-item": Code(422, "There is no such item"),
     "unknown-proposal": Code(404, "There is no such proposal"),
@@ -53,9 +54,11 @@ CODES: dict[str, Code] = {
     "not-allowed": Code(403, "The token does not allow this"),
     "too-many-requests": Code(429, "Too many requests", retry_after=1),
     "too-slow": Code(422, "The decision takes longer than the time limit"),
+    "server-busy": Code(503, "The server has too many requests in progress", retry_after=1),
     "workers-busy": Code(503, "All worker processes are busy", retry_after=2),
     "store-busy": Code(503, "The store is busy", retry_after=1),
     "store-unusable": Code(503, "The store cannot be used", retry_after=10),
+    "unreachable": Code(503, "The service gave no answer", retry_after=1),
     "internal-error": Code(500, "The server has a defect; its log has the id of the request"),
 }
 """Every error code."""

@@ -37,9 +37,9 @@ _COUNT_BYE = (
 class NameTable:
     """The items of a league by id and by name, from rows with `id`, `side`, `name` and `active`."""
 
-    def __init__(self, rows: Iterable[Any], version: int) -> None:
-        """As of this `items_version` of the league."""
-        self.version = version
+    def __init__(self, league: LeagueRow, rows: Iterable[Any]) -> None:
+        """The items of this version of the league."""
+        self.league = league
         self.by_id = {row.id: row for row in rows}
         self.by_name = {(row.side, row.name): row for row in self.by_id.values() if row.name is not None}
 
@@ -47,14 +47,14 @@ class NameTable:
 class NameIndex:
     """Finds items by name, id or `#id`, and pairs of them."""
 
-    def __init__(
-        self, connection: Connection, league: LeagueRow, wanted: Iterable[object], table: NameTable | None = None
-    ) -> None:
-        """For the names that are going to be looked up; in memory, if the table is that of this version."""
-        self._connection, self._league = connection, league
-        if table is not None and table.version == league.items_version:
-            self._by_id, self._by_name = table.by_id, table.by_name
+    def __init__(self, source: Connection | NameTable, league: LeagueRow, wanted: Iterable[object]) -> None:
+        """For the names that are going to be looked up, in the database or in memory."""
+        self._league = league
+        self._connection = None if isinstance(source, NameTable) else source
+        if isinstance(source, NameTable):
+            self._by_id, self._by_name = source.by_id, source.by_name
             return
+        connection = source
         listed, parameters = list(wanted), {"of_league": league.id}
         if len(listed) <= _FEW:
             names = {text for name in listed for text in _spellings(name)}
@@ -62,7 +62,7 @@ class NameIndex:
             rows = connection.execute(_SOME, parameters | {"names": sorted(names), "ids": ids}).all()
         else:
             rows = connection.execute(_ALL, parameters).all()
-        table = NameTable(rows, league.items_version)
+        table = NameTable(league, rows)
         self._by_id, self._by_name = table.by_id, table.by_name
 
     def find(self, name: str, side: int) -> Any | None:
@@ -115,9 +115,11 @@ class NameIndex:
     def _unknown(self, name: object, sides: Sequence[int]) -> LeagueError:
         if not isinstance(name, str | int) or isinstance(name, bool):
             return LeagueError("unknown-item", f"items are given by name or id; got {name!r}.")
-        where = [_item.c.league_id == self._league.id, _item.c.side.in_(sides)]
-        where.append(_item.c.name.startswith(str(name)[:1], autoescape=True))
-        names = list(self._connection.execute(select(_item.c.name).where(*where).limit(_FEW)).scalars())
+        names: list[Any] = []
+        if self._connection is not None:
+            where = [_item.c.league_id == self._league.id, _item.c.side.in_(sides)]
+            where.append(_item.c.name.startswith(str(name)[:1], autoescape=True))
+            names = list(self._connection.execute(select(_item.c.name).where(*where).limit(_FEW)).scalars())
         near = get_close_matches(str(name)[:200], names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         of = "" if self._league.sides is None else " among " + " or ".join(self._league.sides[side] for side in sides)
@@ -133,12 +135,10 @@ def _spellings(name: object) -> Iterator[str]:
         yield item_label(name)
 
 
-def pair_index(
-    connection: Connection, league: LeagueRow, pairs: Iterable[Any], table: NameTable | None = None
-) -> NameIndex:
+def pair_index(source: Connection | NameTable, league: LeagueRow, pairs: Iterable[Any]) -> NameIndex:
     """A `NameIndex` for the names of these pairs."""
     rows = (getattr(pair, "names", pair) for pair in pairs)
-    return NameIndex(connection, league, (name for pair in rows if isinstance(pair, Sequence) for name in pair), table)
+    return NameIndex(source, league, (name for pair in rows if isinstance(pair, Sequence) for name in pair))
 
 
 def as_list(what: str, values: Iterable[Any]) -> list[Any]:

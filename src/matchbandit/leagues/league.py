@@ -35,7 +35,7 @@ from matchbandit.leagues.records import (
     Receipt,
     Rule,
 )
-from matchbandit.leagues.settings import LeagueSettings
+from matchbandit.leagues.settings import LeagueSettings, settings_tag
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league
 
@@ -141,18 +141,27 @@ class League:
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
-        """Look the names up in a read transaction, then write."""
-        with self.store.reading(self.slug) as (connection, cached, league):
-            answer = self.store.stored_answer(connection, league, request)
-            if answer is None:  # else names may have changed since
-                reports = [
-                    outcomes.resolve(connection, league, number, part, cached.names) for number, part in rows.items()
-                ]
-        if answer is None:
-            answer = self.store.write(
-                self.slug, request, lambda tx: [asdict(command(tx, report)) for report in reports], by=by
-            )
-        return [Receipt(**receipt) for receipt in answer]
+        """Look the names up, in memory or in a read transaction, then write."""
+
+        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
+            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+
+        names, reports = self.store.cached_names(self.slug), None
+        if names is not None:
+            with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
+                reports = resolve(names, names.league)
+        if reports is None:
+            with self.store.reading(self.slug) as (connection, _, league):
+                answer = self.store.stored_answer(connection, league, request)
+                if answer is not None:
+                    return [Receipt(**receipt) for receipt in answer]
+                reports = resolve(connection, league)
+
+        def write(tx: Transaction) -> list[dict[str, Any]]:
+            current = all(report.is_current(tx.league) for report in reports)
+            return [asdict(command(tx, each)) for each in (reports if current else resolve(tx.connection, tx.league))]
+
+        return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
     def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
@@ -225,9 +234,23 @@ class League:
         request = Request(key, action, _plain([(pair, "") for pair in listed]))
         return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
 
-    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> LeagueInfo:
-        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
-        self.store.write(self.slug, Request(key, "configure", changes), lambda tx: _configure(tx, changes), by=by)
+    def configure(
+        self, *, if_match: str | None = None, key: str | None = None, by: str = "python", **changes: Any
+    ) -> LeagueInfo:
+        """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far.
+
+        With `if_match`, a `settings_tag`, only if the settings are still those.
+        """
+
+        def configure(tx: Transaction) -> bool:
+            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+                raise LeagueError(
+                    "changed-since", "others have changed the settings since they were read. Read them again."
+                )
+            _configure(tx, changes)
+            return True
+
+        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:

@@ -13,7 +13,7 @@ from matchbandit.leagues.items import NameIndex, NameTable, as_list, pair_index
 from matchbandit.leagues.records import VOID, Receipt
 from matchbandit.leagues.settings import check_reward
 from matchbandit.leagues.totals import Ids
-from matchbandit.leagues.transaction import LeagueRow, Statement, Transaction
+from matchbandit.leagues.transaction import LeagueRow, Statement, Transaction, add_seconds
 
 _pair, _proposal = schema.proposal_pair, schema.proposal
 _SHOWN_PAIRS = 5
@@ -62,20 +62,22 @@ class Report:
     rewards: dict[Ids, float | None]
     """None: void."""
     index: NameIndex
+    league: LeagueRow
+    """Whose names these are."""
+
+    def is_current(self, league: LeagueRow) -> bool:
+        """Do the names still belong to the same items?"""
+        return (self.league.id, self.league.items_version) == (league.id, league.items_version)
 
 
 def resolve(
-    connection: Connection,
-    league: LeagueRow,
-    number: int,
-    outcomes: Sequence[tuple[Any, Any]],
-    table: NameTable | None = None,
+    source: Connection | NameTable, league: LeagueRow, number: int, outcomes: Sequence[tuple[Any, Any]]
 ) -> Report:
     """Check outcomes: the names, the rewards, and that each pair is given once.
 
     It is done before the write transaction: SQLite has one writer at a time, and names may be many.
     """
-    index = pair_index(connection, league, (pair for pair, _ in outcomes), table)
+    index = pair_index(source, league, (pair for pair, _ in outcomes))
     rewards: dict[Ids, float | None] = {}
     is_possible = league.distribution.is_possible
     for pair, reward in outcomes:
@@ -86,7 +88,7 @@ def resolve(
             checked = check_reward(league.distribution, reward, index.pair_text(ids))
         if rewards.setdefault(ids, checked) != checked:
             raise LeagueError("contradiction", f"{index.pair_text(ids)} are given twice. Give each pair once.")
-    return Report(number, rewards, index)
+    return Report(number, rewards, index, league)
 
 
 def tell(tx: Transaction, report: Report) -> Receipt:
@@ -150,6 +152,15 @@ def expire(tx: Transaction) -> int:
         recorded += tell(tx, resolve(tx.connection, tx.league, number, missing)).recorded
     tx.by = caller
     return recorded
+
+
+def postpone(tx: Transaction, seconds: float) -> None:
+    """Postpone the deadlines of the open proposals."""
+    columns = select(_proposal.c.number, _proposal.c.due)
+    where = [_proposal.c.league_id == tx.league.id, _proposal.c.n_waiting > 0, _proposal.c.due.is_not(None)]
+    for number, due in tx.connection.execute(columns.where(*where)).all():
+        later = update(_proposal).where(_proposal.c.league_id == tx.league.id, _proposal.c.number == number)
+        tx.connection.execute(later.values(due=add_seconds(due, seconds)))
 
 
 def waiting(tx: Transaction, number: int) -> list[Ids]:

@@ -327,3 +327,29 @@ class StoreInfo:
     open_proposals: int
     oldest_open: str | None
     """When the oldest open proposal of an active league was created."""
+
+
+@dataclass(frozen=True)
+class StoreCheck:
+    """The result of checking a store."""
+
+    problems: list[str]
+    """Of the database itself."""
+    leagues: dict[str, list[str]]
+    """The problems of each league."""
+
+    @property
+    def ok(self) -> bool:
+        """Were no problems found?"""
+        return not self.problems and not any(self.leagues.values())
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What a pruning erased, or would erase."""
+
+    keys: int
+    """Answers under idempotency keys."""
+    tokens: int
+    sessions: int
+    leagues: list[str]

@@ -2,10 +2,12 @@
 
 import ast
 import inspect
+import json
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from hashlib import sha256
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
@@ -103,6 +105,11 @@ class LeagueSettings:
             title=_check_title(self.title),
             record_propensity=check_integer("record_propensity", self.record_propensity, maximum=MAX_PROPENSITY_DRAWS),
         )
+
+
+def settings_tag(config: Mapping[str, Any]) -> str:
+    """A short hash of stored settings, which differs when they do."""
+    return sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def check_reward(rewards: "RewardDistribution", reward: object, pair: str) -> float | None:

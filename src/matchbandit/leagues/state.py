@@ -174,10 +174,10 @@ class CachedLeague:
     @property
     def names(self) -> NameTable | None:
         """The names of the newest state, for all requests until one of them changes."""
-        state = self.state
-        if state is not None and (self._names is None or self._names.version != state.league.items_version):
-            self._names = NameTable(state.items, state.league.items_version)
-        return self._names
+        names, state = self._names, self.state
+        if state is not None and (names is None or names.league.items_version != state.league.items_version):
+            names = self._names = NameTable(state.league, state.items)
+        return names
 
     def read(self, connection: Connection, league: LeagueRow) -> LeagueState:
         """The state as of this transaction."""
@@ -195,14 +195,23 @@ class LeagueCache:
         """Empty."""
         self._lock = Lock()
         self._leagues: OrderedDict[int, CachedLeague] = OrderedDict()
+        self._ids: dict[str, int] = {}
 
-    def get(self, league_id: int) -> CachedLeague:
+    def names(self, slug: str) -> NameTable | None:
+        """The names of a league as they were lately, if they are in memory."""
+        cached = self._leagues.get(self._ids.get(slug, 0))
+        return None if cached is None else cached.names
+
+    def get(self, league: LeagueRow) -> CachedLeague:
         """The cached league, which becomes the most recently used."""
         with self._lock:
-            cached = self._leagues.setdefault(league_id, CachedLeague())
-            self._leagues.move_to_end(league_id)
+            cached = self._leagues.setdefault(league.id, CachedLeague())
+            self._ids[league.slug] = league.id
+            self._leagues.move_to_end(league.id)
             size = sum(each.state.n_bytes for each in self._leagues.values() if each.state is not None)
             while size > MAX_CACHE_BYTES and len(self._leagues) > 1:
                 _, dropped = self._leagues.popitem(last=False)
-                size -= dropped.state.n_bytes if dropped.state is not None else 0
+                if dropped.state is not None:
+                    size -= dropped.state.n_bytes
+                    self._ids.pop(dropped.state.league.slug, None)
             return cached

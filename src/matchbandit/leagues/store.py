@@ -1,24 +1,22 @@
 """A store of leagues: a SQLite file or a PostgreSQL database."""
 
-import gzip
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 from weakref import WeakValueDictionary
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, case, delete, func, insert, select, update
 
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.league import League, new_settings
-from matchbandit.leagues.names import check_slug
-from matchbandit.leagues.records import LeagueInfo, Page
+from matchbandit.leagues.names import check_slug, normalize_name
+from matchbandit.leagues.records import LeagueInfo, Page, Pruned, StoreCheck, StoreInfo
 from matchbandit.leagues.settings import check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
@@ -29,13 +27,16 @@ from matchbandit.leagues.transaction import (
     add_seconds,
     find_league,
     format_time,
+    seconds_between,
     store_answer,
     stored_answer,
 )
 from matchbandit.leagues.workers import WorkerPool
 
-GRACE_S = 30 * 86_400.0
-"""How long a deleted league can be restored, and idempotency keys are kept."""
+GRACE = timedelta(days=30)
+"""How long a deleted league can be restored, and idempotency keys and ended tokens are kept."""
+_MAX_AGE = timedelta(days=36_500)
+_PRUNE_INTERVAL_S = 86_400.0
 MAX_SEED = 2**63 - 1
 _league = schema.league
 
@@ -59,6 +60,7 @@ class Store:
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
+        self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
         self.workers = WorkerPool(decision_timeout)
@@ -69,9 +71,9 @@ class Store:
 
     # Transactions ----------------------------------------------------------------------------------------------------
 
-    def cached(self, league_id: int) -> CachedLeague:
-        """What this process has in memory of a league."""
-        return self._cache.get(league_id)
+    def cached_names(self, slug: str) -> items.NameTable | None:
+        """The names of a league as this process knew them last."""
+        return self._cache.names(slug)
 
     def deciding(self, slug: str) -> Lock:
         """The lock that is held while a proposal of this league is decided in this process."""
@@ -83,7 +85,7 @@ class Store:
         """A read transaction on a league."""
         with self.database.reading() as connection:
             league = find_league(connection, slug)
-            yield connection, self.cached(league.id), league
+            yield connection, self._cache.get(league), league
 
     def stored_answer(self, connection: Connection, league: LeagueRow, request: Request) -> Any | None:
         """The answer that an equal request was given."""
@@ -129,29 +131,32 @@ class Store:
         rewards: Any = "bernoulli",
         seed: int = 0,
         past: Any = None,
+        exist_ok: bool = False,
         key: str | None = None,
         by: str = "python",
         **settings: Any,
     ) -> League:
         """Create a league of `players` or of two `sides`, with settings of `LeagueSettings`.
 
-        `past` are earlier results; items that only occur there join as well.
+        `past` are earlier results; items that only occur there join as well. With `exist_ok`, a league that exists
+        already is opened as it is, so that a script can be run again.
         """
         check_slug(slug)
         seed = check_integer("seed", seed, maximum=MAX_SEED)
         if players is not None and sides is not None:
             raise LeagueError("bad-value", "a league has players or two sides, not both.")
-        if sides is not None and len(sides) != 2:
+        if sides is not None and (not isinstance(sides, Mapping) or len(set(map(normalize_name, sides))) != 2):
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
         results = None if past is None else library.read_past_results(past)
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
-        groups: list[tuple[str | None, list[str]]] = [(None, list(players or ()))]
+        groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
-            groups = [(str(side), list(names)) for side, names in sides.items()]
+            groups = [(normalize_name(side), items.as_list("items", names)) for side, names in sides.items()]
         for place, (_, names) in enumerate(groups):
             columns = (0, 1) if sides is None else (place,)
-            names += sorted({row[column] for row in rows for column in columns} - set(names))
+            in_rows = {normalize_name(row[column]) for row in rows for column in columns}
+            names.extend(sorted(in_rows - set(map(normalize_name, names))))
         config = new_settings("players" if sides is None else "sides", distribution, settings)
         values = {
             "slug": slug,
@@ -161,13 +166,14 @@ class Store:
             "stream": slug,
             "settings": config,
             **dict.fromkeys(COUNTERS, 0),
-            "created_at": self.now(),
         }
 
         def create(connection: Connection) -> str:
-            self._refuse_taken(connection, slug)
-            connection.execute(insert(_league).values(values))
-            tx = Transaction(connection, find_league(connection, slug), self.now(), by)
+            if self._exists(connection, slug, exist_ok=exist_ok):
+                return slug
+            now = self.now()
+            connection.execute(insert(_league).values(values | {"created_at": now}))
+            tx = Transaction(connection, find_league(connection, slug), now, by)
             tx.record("create", {name: values[name] for name in ("sides", "rewards", "seed", "settings")})
             for side, names in groups:
                 items.join(tx, names, side)
@@ -175,7 +181,7 @@ class Store:
                 transfer.import_results(tx, rows)
             return slug
 
-        self._write_store(Request(key, "create", [values | {"created_at": ""}, groups, rows]), create)
+        self._write_store(Request(key, "create", [values, groups, rows]), create)
         return League(self, slug)
 
     def open(self, slug: str) -> League:
@@ -188,27 +194,32 @@ class Store:
         self,
         *,
         after: str = "",
-        limit: int = 1000,
+        limit: int | None = 1000,
         slugs: Iterable[str] | None = None,
         search: str = "",
         status: str = "active",
     ) -> Page[LeagueInfo]:
-        """Leagues in the order of their names; `status` is "active", "archived" or "deleted"."""
+        """Leagues in the order of their names; `status` is "active", "archived" or "deleted".
+
+        `search` is part of the name or of the title; without a `limit`, all are listed.
+        """
         query = select(*[_league.c[name] for name in LeagueRow.__dataclass_fields__]).where(_league.c.slug > after)
         if slugs is not None:
             query = query.where(_league.c.slug.in_(list(slugs)))
         if search:
-            query = query.where(_league.c.slug.contains(search.lower(), autoescape=True))
+            in_title = _league.c.settings["title"].as_string().icontains(search, autoescape=True)
+            query = query.where(in_title | _league.c.slug.icontains(search, autoescape=True))
         query = query.where(
             _league.c.deleted_at.is_not(None) if status == "deleted" else _league.c.deleted_at.is_(None)
         )
         if status != "deleted":
             is_archived = _league.c.archived_at.is_not(None)
             query = query.where(is_archived if status == "archived" else ~is_archived)
+        query = query.order_by(_league.c.slug).limit(None if limit is None else limit + 1)
         with self.database.reading() as connection:
-            rows = [LeagueRow(*row) for row in connection.execute(query.order_by(_league.c.slug).limit(limit + 1))]
+            rows = [LeagueRow(*row) for row in connection.execute(query)]
             infos = reading.league_info(connection, rows[:limit])
-        return Page(infos, infos[-1].slug if len(rows) > limit else None)
+        return Page(infos, infos[-1].slug if len(rows) > len(infos) else None)
 
     def n_items(self, slug: str) -> int:
         """How many items ever joined a league."""
@@ -219,93 +230,233 @@ class Store:
 
     def archive(self, slug: str, *, key: str | None = None, by: str = "python") -> None:
         """Archive a league: it becomes read-only and is not listed; its deadlines are suspended."""
-        self._change(slug, "archive", {"archived_at": self.now()}, key, by)
+        self._change(slug, "archive", key, by)
 
     def restore(self, slug: str, *, key: str | None = None, by: str = "python") -> None:
-        """Make an archived or deleted league active again."""
-        self._change(slug, "restore", {"archived_at": None, "deleted_at": None}, key, by)
+        """Make an archived or deleted league active again; its deadlines are later by as long as it was not."""
+        self._change(slug, "restore", key, by)
 
     def delete(self, slug: str, *, now: bool = False, key: str | None = None, by: str = "python") -> None:
-        """Delete a league: it is hidden, and erased after 30 days, or `now`."""
+        """Delete a league: it is hidden, and erased after 30 days, or `now`.
+
+        On PostgreSQL, erased rows are on disk until it vacuums the tables.
+        """
 
         def erase(connection: Connection) -> str:
-            erased = connection.execute(delete(_league).where(_league.c.slug == slug)).rowcount
-            if not erased:
-                raise LeagueError("unknown-league", f"there is no league {slug!r}.")
+            _erase(connection, find_league(connection, slug, lock=True, deleted=True).id)
             return slug
 
         if now:
             self._write_store(Request(key, "erase", slug), erase)
             self.database.wipe()
         else:
-            self._change(slug, "delete", {"deleted_at": self.now()}, key, by)
+            self._change(slug, "delete", key, by)
 
-    def _change(self, slug: str, action: str, values: dict[str, Any], key: str | None, by: str) -> None:
+    def _change(self, slug: str, action: str, key: str | None, by: str) -> None:
+        """Archive, delete or restore a league; no effect if it is in that state already."""
+
         def change(connection: Connection) -> str:
             league = find_league(connection, slug, lock=True, deleted=True)
             tx = Transaction(connection, league, self.now(), by)
-            tx.record(action, {})
-            tx.update(**values)
+            since = [at for at in (league.archived_at, league.deleted_at) if at is not None]
+            if action == "restore":
+                values: dict[str, str | None] = {"archived_at": None, "deleted_at": None} if since else {}
+            else:
+                column = f"{action}d_at"
+                values = {} if getattr(league, column) is not None else {column: tx.now}
+            if values:
+                tx.record(action, {})
+                tx.update(**values)
+            if action == "restore" and since:
+                outcomes.postpone(tx, seconds_between(min(since), tx.now))
             return slug
 
         self._write_store(Request(key, action, slug), change)
 
-    def import_league(self, path: str | Path, *, slug: str | None = None, key: str | None = None) -> League:
-        """Import a league that `League.export` wrote."""
-        source, name = repr(os.fspath(path)), None if slug is None else check_slug(slug)
-        if not Path(path).is_file():
-            raise LeagueError("bad-value", f"there is no file {source}.")
-        with Path(path).open("rb") as plain:
-            packed = plain.read(2) == b"\x1f\x8b"
-            plain.seek(0)
-            with gzip.GzipFile(fileobj=plain) if packed else plain as file:
+    def import_league(
+        self,
+        source: str | Path | IO[bytes],
+        *,
+        slug: str | None = None,
+        max_bytes: int | None = None,
+        key: str | None = None,
+    ) -> League:
+        """Import a league that `League.export` wrote, from a path or an open file; all of it, or nothing.
 
-                def read(connection: Connection) -> str:
-                    file.seek(0)
-                    tx = transfer.import_league(connection, file, source, name, self.now())  # type: ignore[arg-type]
-                    return tx.league.slug
+        Its name is that in the file unless `slug` says otherwise. Files of more than `max_bytes` once they are unpacked
+        are refused.
+        """
+        from matchbandit.leagues.verification import verify
 
-                if name is not None:
-                    with self.database.reading() as connection:
-                        self._refuse_taken(connection, name)
-                return League(self, self._write_store(Request(key, "import", [source, name]), read))
+        name = None if slug is None else check_slug(slug)
+        with transfer.open_export(source, max_bytes) as file:
+            header = verify(file.lines(), file.source)
+            new, checksum = name or header["slug"], file.checksum
+
+            def read(connection: Connection) -> str:
+                self._exists(connection, new)
+                transfer.import_league(connection, file.lines(), header, new)
+                if file.checksum != checksum:
+                    raise LeagueError("damaged", f"{file.source} was changed while it was read. Import it again.")
+                return str(new)
+
+            return League(self, self._write_store(Request(key, "import", [checksum, slug]), read))
 
     @staticmethod
-    def _refuse_taken(connection: Connection, slug: str) -> None:
-        if connection.execute(select(_league.c.id).where(_league.c.slug == slug)).first() is not None:
+    def _exists(connection: Connection, slug: str, *, exist_ok: bool = False) -> bool:
+        """Is there a league of this name? An error unless that is fine."""
+        query = select(_league.c.deleted_at).where(_league.c.slug == slug)
+        row = connection.execute(query).one_or_none()
+        if row is not None and row.deleted_at is not None:
+            raise LeagueError("league-exists", f"the league {slug!r} was deleted. Restore it, or use another name.")
+        if row is not None and not exist_ok:
             raise LeagueError("league-exists", f"there is a league {slug!r} already. Use another name.")
+        return row is not None
 
     # Operations ------------------------------------------------------------------------------------------------------
 
     def run_maintenance(self) -> int:
-        """Apply passed deadlines, and erase what is old; returns in how many leagues a deadline had passed."""
-        now, limit = self.now(), add_seconds(self.now(), -GRACE_S)
-        table = schema.proposal
+        """Apply passed deadlines, and once a day prune; returns in how many leagues a deadline had passed."""
+        now, table = self.now(), schema.proposal
         query = select(_league.c.slug).join(table, table.c.league_id == _league.c.id).distinct()
-        active = _league.c.archived_at.is_(None), _league.c.deleted_at.is_(None)
+        query = query.where(_league.c.archived_at.is_(None), _league.c.deleted_at.is_(None))
         with self.database.reading() as connection:
-            overdue = (
-                connection.execute(query.where(table.c.n_waiting > 0, table.c.due <= now, *active)).scalars().all()
-            )
+            overdue = connection.execute(query.where(table.c.n_waiting > 0, table.c.due <= now)).scalars().all()
         for slug in overdue:
-            self.write(slug, Request(None, "expire", None), lambda _: True, by="deadline")
-        with self.database.writing() as connection:
-            for statement in (
-                delete(schema.idempotency_key).where(schema.idempotency_key.c.at < limit),
-                delete(_league).where(_league.c.deleted_at < limit),
-                delete(schema.session).where(schema.session.c.expires_at < now),
-                delete(schema.token).where(func.coalesce(schema.token.c.revoked_at, schema.token.c.expires_at) < limit),
-            ):
-                connection.execute(statement)
+            try:
+                self.write(slug, Request(None, "expire", None), lambda _: True, by="deadline")
+            except LeagueError as error:
+                if error.code not in ("unknown-league", "league-archived"):  # since it was listed
+                    raise
+        if self._pruned_at is None or now >= add_seconds(self._pruned_at, _PRUNE_INTERVAL_S):
+            self.prune()
+            self._pruned_at = now
+        with self.database.reading() as connection:
             untested = model.large_leagues_to_test(connection)
         for slug in untested[:1]:  # one at a time: deadlines come first
             with suppress(LeagueError):
                 League(self, slug).fit()
         return len(overdue)
 
+    def prune(
+        self,
+        *,
+        keys: timedelta = GRACE,
+        access: timedelta = GRACE,
+        deleted: timedelta = GRACE,
+        dry_run: bool = False,
+    ) -> Pruned:
+        """Erase what is no longer needed; returns what was erased, or would be.
+
+        Parameters
+        ----------
+        keys, access, deleted : timedelta
+            How long answers under idempotency keys, tokens and sessions that have ended, and deleted leagues are kept.
+        dry_run : bool
+            Erase nothing.
+
+        Returns
+        -------
+        Pruned
+        """
+        for name, age in {"keys": keys, "access": access, "deleted": deleted}.items():
+            if not timedelta(0) <= age <= _MAX_AGE:
+                raise LeagueError("bad-value", f"{name} must lie between 0 and {_MAX_AGE.days} days; got {age}.")
+        before = {age: add_seconds(self.now(), -age.total_seconds()) for age in (keys, access, deleted)}
+        key, token, session = schema.idempotency_key, schema.token, schema.session
+        ended = func.coalesce(token.c.revoked_at, token.c.expires_at)  # a token is revoked before it expires
+        conditions = {
+            "sessions": session.c.expires_at < before[access],
+            "tokens": ended < before[access],
+            "keys": key.c.at < before[keys],
+        }
+        leagues = select(_league.c.slug).where(_league.c.deleted_at < before[deleted]).order_by(_league.c.slug)
+        with self.database.reading() as connection:
+            slugs = list(connection.execute(leagues).scalars())
+            counts = {
+                name: connection.execute(select(func.count()).where(condition)).scalar_one()
+                for name, condition in conditions.items()
+            }
+        if not dry_run:
+            for slug in slugs:
+                with self.database.writing() as connection:
+                    row = connection.execute(
+                        select(_league.c.id).where(_league.c.slug == slug, _league.c.deleted_at < before[deleted])
+                    ).one_or_none()
+                    if row is not None:  # else it was restored since
+                        _erase(connection, row.id)
+            with self.database.writing() as connection:
+                for table, condition in zip((session, token, key), conditions.values(), strict=True):
+                    connection.execute(delete(table).where(condition))
+            self.database.wipe()
+        return Pruned(leagues=slugs, **counts)
+
+    def info(self) -> StoreInfo:
+        """Size and contents of the store."""
+        change, proposal = schema.change, schema.proposal
+        is_open = proposal.c.n_waiting > 0, _league.c.archived_at.is_(None), _league.c.deleted_at.is_(None)
+        open_ = (
+            select(func.count(), func.min(change.c.at))
+            .select_from(proposal)
+            .join(_league, _league.c.id == proposal.c.league_id)
+            .join(change, (change.c.league_id == _league.c.id) & (change.c.version == proposal.c.version))
+            .where(*is_open)
+        )
+        status = case(
+            (_league.c.deleted_at.is_not(None), "deleted"),
+            (_league.c.archived_at.is_not(None), "archived"),
+            else_="leagues",
+        )
+        with self.database.reading() as connection:
+            size, free = self.database.size(connection)
+            n_open, oldest = connection.execute(open_).one()
+            by_status = {name: n for name, n in connection.execute(select(status, func.count()).group_by(status))}
+            counts = {
+                name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+                for name, table in {
+                    "idempotency_keys": schema.idempotency_key,
+                    "tokens": schema.token,
+                    "sessions": schema.session,
+                }.items()
+            }
+            changes = connection.execute(select(func.coalesce(func.sum(_league.c.version), 0))).scalar_one()
+        return StoreInfo(
+            url=self.database.display_url,
+            version=schema.VERSION,
+            size_bytes=size,
+            free_bytes=free,
+            changes=int(changes),
+            open_proposals=n_open,
+            oldest_open=oldest,
+            **{"leagues": 0, "archived": 0, "deleted": 0, **by_status, **counts},
+        )
+
+    def check(self) -> StoreCheck:
+        """Check the file and every league, deleted ones included."""
+        problems = self.database.check()
+        leagues: dict[str, list[str]] = {}
+        if not problems:  # a damaged file cannot be checked further
+            columns = [_league.c[name] for name in LeagueRow.__dataclass_fields__]
+            with self.database.reading() as connection:
+                rows = connection.execute(select(*columns).order_by(_league.c.slug)).all()
+            for row in rows:
+                with self.database.reading() as connection:
+                    leagues[row.slug] = transfer.check(connection, LeagueRow(*row))
+        return StoreCheck(problems, leagues)
+
+    def vacuum(self) -> None:
+        """Return unused space to the disk; SQLite rewrites the file, and nobody can write meanwhile."""
+        self.database.vacuum()
+
     def backup(self, path: str | Path) -> None:
-        """Copy a SQLite store that is in use, and check the copy."""
+        """Copy a SQLite store that is in use to a new file, and check the copy."""
         self.database.backup(Path(path))
+
+    def warm_up(self) -> None:
+        """Compile what the policies of the active leagues need, so that no request waits for it."""
+        from matchbandit.leagues.warm_up import warm_up
+
+        warm_up(self.leagues(limit=None))
 
     def ready(self) -> None:
         """A cheap check that the store can be read and written; raises if not."""
@@ -326,3 +477,9 @@ class Store:
     ) -> None:
         """Close it."""
         self.close()
+
+
+def _erase(connection: Connection, league_id: int) -> None:
+    """Erase a league; all rows that refer to it go with it."""
+    connection.execute(delete(schema.idempotency_key).where(schema.idempotency_key.c.scope == str(league_id)))
+    connection.execute(delete(_league).where(_league.c.id == league_id))

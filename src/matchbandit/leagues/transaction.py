@@ -3,6 +3,7 @@
 import hmac
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -35,6 +36,11 @@ def format_time(time: datetime) -> str:
 def add_seconds(at: str, seconds: float) -> str:
     """Add seconds to a time written by `format_time`."""
     return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))
+
+
+def seconds_between(first: str, second: str) -> float:
+    """Seconds from one time to another; 0 if the clock was set back."""
+    return max((datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds(), 0.0)
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,8 @@ _NEW_VERSION = (
     .where(schema.league.c.id == bindparam("of_league"))
     .values({name: bindparam(f"new_{name}") for name in COUNTERS})
 )
+is_replay: ContextVar[bool] = ContextVar("is_replay", default=False)
+"""Whether the last writing request of this thread or task got a stored answer."""
 _key = schema.idempotency_key
 _FIND_ANSWER = select(_key.c.request, _key.c.answer).where(
     _key.c.scope == bindparam("scope"), _key.c.key == bindparam("key")
@@ -217,6 +225,7 @@ class Request:
 
 def stored_answer(connection: Connection, secret: str, scope: str, request: Request) -> Any | None:
     """The answer that an equal request under this key has been given, if any; an error if they differ."""
+    is_replay.set(False)
     if request.key is None:
         return None
     row = connection.execute(_FIND_ANSWER, {"scope": scope, "key": _hash(secret, scope, request.key)}).one_or_none()
@@ -224,6 +233,7 @@ def stored_answer(connection: Connection, secret: str, scope: str, request: Requ
         return None
     if not hmac.compare_digest(row.request, _hash(secret, request.action, request.content)):
         raise LeagueError("key-reused", "this idempotency key was used for another request. Use a new key.")
+    is_replay.set(True)
     return row.answer
 
 

@@ -1,64 +1,56 @@
 """Export a league to one file, import and check it, and take in earlier results.
 
 The file is JSON Lines, compressed if its name ends in .gz: a header, a line for each row of each table, and a last line
-with a checksum. An import checks each row against its table, then the whole against the rules of a league, and computes
-the totals itself.
+with a checksum; see `verification`.
 """
 
 import gzip
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
+from heapq import merge
 from itertools import islice
 from pathlib import Path
+from threading import get_ident
 from typing import IO, Any
 
-from sqlalchemy import Connection, Table, func, insert, select
-from sqlalchemy.exc import IntegrityError
+import numpy as np
+from sqlalchemy import Connection, delete, insert, select
 
-from matchbandit.leagues import library, schema, totals
+from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.items import pair_index
-from matchbandit.leagues.settings import LeagueSettings
 from matchbandit.leagues.transaction import LeagueRow, Transaction
 
-FORMAT = 1
-_MARK = "matchbandit-league"
-_TABLES = {
-    table.name.removeprefix("mb_"): table
-    for table in (schema.item, schema.rule, schema.past_result, schema.change, schema.proposal, schema.proposal_pair)
-}
-"""The tables of an export, in order; totals are derived, and keys and tokens belong to the store."""
-_HEADER = (
-    "slug",
-    "sides",
-    "rewards",
-    "seed",
-    "stream",
-    "settings",
-    "version",
-    "n_proposals",
-    "created_at",
-    "archived_at",
-)
 _BATCH = 2000
-_MAX_LINE_BYTES = 2**26
+MAX_LINE_BYTES = 2**23
+"""A change of 100,000 outcomes has about 2 MB."""
+
+
+# Export --------------------------------------------------------------------------------------------------------------
 
 
 def export(connection: Connection, league: LeagueRow, path: Path, *, names: bool) -> Path:
-    """Write a league to a file, which appears only once it is complete."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a league to a file, which appears only once it is complete; equal leagues have equal files."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
     try:
-        partial.touch(mode=0o600, exist_ok=False)
-        opened: Any = gzip.open(partial, "wb") if path.suffix == ".gz" else partial.open("wb")
-        with opened as file:
+        partial.touch(mode=0o600, exist_ok=False)  # it holds names
+        with partial.open("wb") as plain:
+            is_packed = path.suffix == ".gz"
+            file: Any = gzip.GzipFile("", "wb", 6, plain, mtime=0) if is_packed else plain
             digest = blake2b(digest_size=16)
             for line in lines(connection, league, names=names):
                 digest.update(line)
                 file.write(line)
-            file.write(json.dumps({"checksum": digest.hexdigest()}).encode() + b"\n")
+            file.write(_checksum_line(digest.hexdigest()))
+            if is_packed:
+                file.close()
+            plain.flush()
+            os.fsync(plain.fileno())
         partial.replace(path)
     except OSError as error:
         raise LeagueError("bad-value", f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
@@ -69,167 +61,125 @@ def export(connection: Connection, league: LeagueRow, path: Path, *, names: bool
 
 def lines(connection: Connection, league: LeagueRow, *, names: bool) -> Iterator[bytes]:
     """The lines of an export, all but the last."""
-    yield _line({_MARK: FORMAT, **{name: getattr(league, name) for name in _HEADER}})
-    for name, table in _TABLES.items():
+    from matchbandit.leagues.verification import FORMAT, HEADER, MARK, TABLES
+
+    def rows(name: str) -> Iterator[dict[str, Any]]:
+        table = TABLES[name]
         columns = [column for column in table.c if column.name != "league_id"]
         query = select(*columns).where(table.c.league_id == league.id).order_by(*table.primary_key)
         for row in connection.execution_options(yield_per=_BATCH).execute(query).mappings():
-            values = dict(row)
-            if table is schema.item and not names:
-                values["name"] = None
-            yield _line({"table": name, **values})
+            yield {"table": name, **row}
+
+    yield _line({MARK: FORMAT, **{name: getattr(league, name) for name in HEADER}})
+    proposals = merge(rows("proposal"), rows("proposal_pair"), key=lambda row: row["number"])
+    for part in (rows("change"), rows("past_result"), proposals, rows("rule"), rows("item")):
+        for row in part:
+            if not names and row["table"] == "item":
+                row["name"] = None
+            yield _line(row)
 
 
 def _line(content: Any) -> bytes:
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-
-
-def import_league(connection: Connection, file: IO[bytes], source: str, slug: str | None, now: str) -> Transaction:
-    """Write the league of an export, within one transaction; returns that of the new league."""
-    reader = _Reader(file, source)
-    header = reader.header()
     try:
-        rewards = library.parse_rewards(header["rewards"])
-        settings = LeagueSettings.from_config(header["settings"])
-        settings = settings.validate("players" if header["sides"] is None else "sides", rewards).to_config()
-    except (KeyError, TypeError, ValueError) as error:
-        raise reader.damaged("is not a valid header") from error
-    values = {name: header[name] for name in _HEADER} | {"settings": settings, "slug": slug or header["slug"]}
-    values |= dict.fromkeys(("decision_version", "rules_version", "items_version"), header["version"]) | {
-        "n_results": 0
-    }
-    league_id = connection.execute(insert(schema.league).values(values)).inserted_primary_key[0]
-    rows = reader.rows()
-    try:
-        while batch := list(islice(rows, _BATCH)):
-            for name in dict.fromkeys(name for name, _ in batch):
-                part = [{"league_id": league_id, **row} for each, row in batch if each == name]
-                connection.execute(insert(_TABLES[name]), part)
-    except IntegrityError:
-        raise reader.damaged("or one shortly before contradicts others") from None
-    league = LeagueRow(
-        id=league_id,
-        deleted_at=None,
-        fit=None,
-        n_results=values["n_results"],
-        **{name: values[name] for name in (*_HEADER, "decision_version", "rules_version", "items_version")},
-    )
-    problems = list(_contradictions(connection, league))
-    if problems:
-        raise LeagueError("damaged", f"{source} holds no valid league: {problems[0]}.")
-    tx = Transaction(connection, league, now, "import")
-    tx.update(n_results=totals.count_results(connection, league_id))
-    return tx
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    except ValueError:
+        raise LeagueError("damaged", f"the store holds numbers that are none: {content!r:.200}.") from None
 
 
-class _Reader:
-    """Reads an export line by line; the checksum is in the last line."""
+def _checksum_line(digest: str) -> bytes:
+    return _line({"checksum": digest})
 
-    def __init__(self, file: IO[bytes], source: str) -> None:
-        self._file, self._source, self._digest, self._number = file, source, blake2b(digest_size=16), 0
 
-    def header(self) -> dict[str, Any]:
-        content = self._next()
-        if content.get(_MARK) != FORMAT:
-            raise LeagueError("damaged", f"{self._source} is not an export of a league of format {FORMAT}.")
-        return content
+# Import --------------------------------------------------------------------------------------------------------------
 
-    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The table and the values of each row, checked."""
-        before = self._digest.hexdigest()
-        while "checksum" not in (content := self._next()):
-            name = content.pop("table", None)
-            table = _TABLES.get(name)
-            if table is None or not _fits(table, content):
-                raise self.damaged("is no valid row")
-            yield name, content
-            before = self._digest.hexdigest()
-        if content["checksum"] != before or self._file.read(1):
-            raise LeagueError("damaged", f"{self._source} is damaged: its checksum does not match. Export it again.")
 
-    def _next(self) -> dict[str, Any]:
+class ExportFile:
+    """An export that is open for reading, unpacked if necessary; its lines can be read several times."""
+
+    def __init__(self, file: IO[bytes], source: str, max_bytes: int | None = None) -> None:
+        """`max_bytes` limits its size once it is unpacked."""
+        self.source, self.max_bytes, self.checksum = source, max_bytes, ""
+        is_packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        self._file: Any = gzip.GzipFile(fileobj=file) if is_packed else file
+
+    def lines(self) -> Iterator[bytes]:
+        """All lines but the last, which must be their checksum."""
+        digest, before, number, left = blake2b(digest_size=16), b"", 0, self.max_bytes
         try:
-            text = self._file.readline(_MAX_LINE_BYTES)
-            content = json.loads(text, parse_constant=float)
-        except (ValueError, OSError, EOFError):
-            raise self.damaged("cannot be read: the file was cut off or changed") from None
-        self._number += 1
-        self._digest.update(text)
-        if not isinstance(content, dict):
-            raise self.damaged("is no object")
-        return content
+            self._file.seek(0)
+            while line := self._file.readline(MAX_LINE_BYTES):
+                number += 1
+                if not line.endswith(b"\n"):
+                    raise self._damaged(f"line {number} was cut off, or is too long. Export it again")
+                if left is not None and (left := left - len(line)) < 0:
+                    raise LeagueError(
+                        "bad-value",
+                        f"{self.source} is too large once it is unpacked. Import it on the server.",
+                    )
+                if before:
+                    digest.update(before)
+                    yield before
+                before = line
+        except (OSError, EOFError, zlib.error) as error:
+            raise self._damaged(f"it cannot be unpacked ({error}). Copy it again") from None
+        self.checksum = digest.hexdigest()
+        if before != _checksum_line(self.checksum):
+            raise self._damaged(f"line {number} is not the checksum of those before. Export it again")
 
-    def damaged(self, what: str) -> LeagueError:
-        """An error about the line that was read last."""
-        return LeagueError("damaged", f"{self._source} is damaged: line {self._number} {what}. Export it again.")
+    def _damaged(self, what: str) -> LeagueError:
+        return LeagueError("damaged", f"{self.source} is damaged: {what}.")
 
 
-def _fits(table: Table, row: dict[str, Any]) -> bool:
-    """Are these the columns of the table, with values of their types?"""
-    columns = {column.name: column for column in table.c if column.name != "league_id"}
-    if row.keys() != columns.keys():
-        return False
-    for name, value in row.items():
-        column = columns[name]
-        if value is None:
-            if not column.nullable:
-                return False
-            continue
-        kind = dict if name == "data" else list if column.type is schema.Json else column.type.python_type
-        if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            continue
-        if type(value) is not kind or (kind is int and not 0 <= value < 2**62):
-            return False
-    return True
+@contextmanager
+def open_export(source: str | Path | IO[bytes], max_bytes: int | None = None) -> Iterator[ExportFile]:
+    """Open an export, by path or as a file."""
+    if not isinstance(source, str | Path):
+        yield ExportFile(source, "the file", max_bytes)
+        return
+    try:
+        with Path(source).open("rb") as file:
+            yield ExportFile(file, repr(str(source)), max_bytes)
+    except OSError as error:
+        raise LeagueError("bad-value", f"{str(source)!r} cannot be read: {error.strerror or error}.") from None
+
+
+def import_league(connection: Connection, content: Iterator[bytes], header: dict[str, Any], slug: str) -> None:
+    """Write the league of a verified export, within one transaction."""
+    from matchbandit.leagues.verification import TABLES
+
+    next(content)
+    values = header | {"slug": slug}
+    values |= dict.fromkeys(("decision_version", "rules_version", "items_version"), header["version"])
+    (league_id,) = connection.execute(insert(schema.league).values(values).returning(schema.league.c.id)).one()
+    rows = map(json.loads, content)
+    while batch := list(islice(rows, _BATCH)):
+        for name in dict.fromkeys(row["table"] for row in batch):
+            part = [{"league_id": league_id, **row} for row in batch if row["table"] == name]
+            for row in part:
+                del row["table"]
+            connection.execute(insert(TABLES[name]), part)
+
+
+# Checks --------------------------------------------------------------------------------------------------------------
 
 
 def check(connection: Connection, league: LeagueRow) -> list[str]:
-    """What is wrong with a league in the store: contradictions, and totals that differ from the outcomes."""
-    problems = list(_contradictions(connection, league))
-    counted = totals.count_results(connection, league.id)
-    if counted != league.n_results:
-        problems.append(f"it has {counted} results, and says {league.n_results}")
+    """What is wrong with a league in the store."""
+    from matchbandit.leagues.verification import verify
+
+    try:
+        header = verify(lines(connection, league, names=True), f"the export of {league.slug!r}")
+    except LeagueError as error:
+        return [str(error)]
+    versions = [getattr(league, f"{name}_version") for name in ("decision", "rules", "items")]
+    problems = [] if max(versions) <= league.version else ["its versions are later than its history"]
+    if header["n_results"] != league.n_results:
+        problems.append(f"it says that it has {league.n_results} results, and has {header['n_results']}")
     return problems
 
 
-def _contradictions(connection: Connection, league: LeagueRow) -> Iterator[str]:
-    """What the tables of a league say that cannot be: foreign keys and types are checked already."""
-    item, pair, proposal, change = schema.item, schema.proposal_pair, schema.proposal, schema.change
-
-    def of(table: Table, *columns: Any) -> list[Any]:
-        return list(connection.execute(select(*columns).where(table.c.league_id == league.id)))
-
-    sides = {row.id: row.side for row in of(item, item.c.id, item.c.side).__iter__()}
-    if set(sides) != set(range(1, len(sides) + 1)) or not set(sides.values()) <= (
-        {0} if league.sides is None else {0, 1}
-    ):
-        yield "its items are not numbered from 1, or are of no side"
-        return
-    positions = sorted((row.side, row.position) for row in of(item, item.c.side, item.c.position))
-    if positions != sorted((side, k) for side in (0, 1) for k in range(sum(s == side for s in sides.values()))):
-        yield "its items have no consecutive positions"
-    for table in (pair, schema.rule, schema.past_result):
-        for a, b in of(table, table.c.a, table.c.b):
-            valid = a in sides and b in sides and (a < b if league.sides is None else (sides[a], sides[b]) == (0, 1))
-            if not valid:
-                yield f"{a} and {b} are no pair of its items"
-                return
-    for outcome, outcome_version in of(pair, pair.c.outcome, pair.c.outcome_version):
-        if outcome is not None and not (league.distribution.is_possible(outcome) and outcome_version is not None):
-            yield f"the outcome {outcome!r} is impossible"
-            return
-    numbers = [row.number for row in of(proposal, proposal.c.number)]
-    if sorted(numbers) != list(range(1, league.n_proposals + 1)):
-        yield "its proposals are not numbered from 1"
-    versions = [row.version for row in of(change, change.c.version)]
-    if sorted(versions) != list(range(1, league.version + 1)):
-        yield "its history has gaps"
-    waiting = select(pair.c.number, func.count(), func.count() - func.count(pair.c.outcome_version))
-    counted = connection.execute(waiting.where(pair.c.league_id == league.id).group_by(pair.c.number))
-    if {tuple(row) for row in counted} != {
-        tuple(row) for row in of(proposal, proposal.c.number, proposal.c.n_pairs, proposal.c.n_waiting) if row[1]
-    }:
-        yield "its proposals miscount their pairs"
+# Earlier results -----------------------------------------------------------------------------------------------------
 
 
 def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]]) -> int:
@@ -238,22 +188,26 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
     if league.n_proposals:
         raise LeagueError("not-supported", "earlier results can only be imported before the first proposal.")
     index = pair_index(tx.connection, league, [row[:2] for row in listed])
-    sums: dict[tuple[int, int], tuple[int, float]] = {}
+    past, new = schema.past_result, set()
+    known = select(past.c.a, past.c.b, past.c.count, past.c.total).where(past.c.league_id == league.id)
+    sums = {(a, b): (count, total) for a, b, count, total in tx.connection.execute(known)}
     for first, second, count, total in listed:
         pair = index.resolve_pair((first, second))
+        before = sums.get(pair, (0, 0.0))
         if (
-            not 1 <= count <= library.max_plays()
+            not 1 <= count <= library.max_plays() - before[0]
             or not math.isfinite(total)
-            or league.distribution.impossible(total, count)
+            or league.distribution.impossible(np.float64(total), count)
         ):
             raise LeagueError("reward-outside", f"{count} results of {first!r} and {second!r} cannot sum to {total!r}.")
-        before = sums.get(pair, (0, 0.0))
+        new.add(pair)
         sums[pair] = before[0] + count, before[1] + total
-    n_results = sum(count for count, _ in sums.values())
-    tx.record("import results", {"n_pairs": len(sums), "results": n_results}, results=n_results)
-    table = [
-        {"league_id": league.id, "a": a, "b": b, "count": n, "total": total} for (a, b), (n, total) in sums.items()
-    ]
-    if table:
-        tx.connection.execute(insert(schema.past_result), table)
+    n_results = sum(count for _, _, count, _ in listed)
+    tx.record("import results", {"n_pairs": len(new), "results": n_results}, results=n_results)
+    tx.connection.execute(delete(past).where(past.c.league_id == league.id))
+    if sums:
+        values = [
+            {"league_id": league.id, "a": a, "b": b, "count": n, "total": sum_} for (a, b), (n, sum_) in sums.items()
+        ]
+        tx.connection.execute(insert(past), values)
     return n_results

@@ -3,16 +3,20 @@
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
 import anyio
 import msgspec
 from anyio import CapacityLimiter, Semaphore, to_thread
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Request, Response, Security
+from fastapi.security import HTTPBearer
 
+from matchbandit.errors import unknown
 from matchbandit.leagues import League, LeagueError, Store, tokens
+from matchbandit.leagues.errors import CODES
+from matchbandit.leagues.service.responses import answer
 from matchbandit.leagues.service.settings import Settings
 from matchbandit.leagues.tokens import Token
 
@@ -24,9 +28,13 @@ _SMALL_BYTES = 2**14
 _BYTES_PER_ITEM = 2**10
 """and may have as many bytes more per item of the league: names have at most 200 characters."""
 _REFUSAL_SECONDS = 0.1
-"""How long a refused request takes at least, so that a flood of them costs little."""
+"""How long a refused request takes at least."""
+_OUTAGE_SECONDS = 3600.0
+"""While the store is away, tokens that were valid in this time still open the metrics."""
 _HINT = "Send the header `Authorization: Bearer mbt_…`; `matchbandit token new` makes a token."
-Slug = Annotated[str, Path(alias="league", description="The league's slug.")]
+_BEARER = HTTPBearer(
+    auto_error=False, scheme_name="token", description="A token from `matchbandit token new`: `mbt_…`."
+)
 
 
 class RecentlyUsed(OrderedDict[K, V], Generic[K, V]):
@@ -60,54 +68,80 @@ class Bucket:
         """It begins full."""
         self.level = self.burst
 
-    def has_one(self) -> bool:
-        """Is a request allowed now?"""
-        now = time.monotonic()
-        self.level, self.at = min(self.burst, self.level + (now - self.at) * self.rate), now
-        return self.level >= 1
-
     def take(self) -> bool:
         """Take one, if there is one."""
-        if allowed := self.has_one():
-            self.level -= 1
-        return allowed
+        now = time.monotonic()
+        self.level, self.at = min(self.burst, self.level + (now - self.at) * self.rate), now
+        if self.level < 1:
+            return False
+        self.level -= 1
+        return True
 
 
-@dataclass
-class Visitor:
-    """A token in use by this process: its rate, and how many of its requests are in progress."""
+class Queue:
+    """A few requests in progress at once; some more wait in the order of their arrival, and the rest are refused."""
 
-    bucket: Bucket
-    slots: Semaphore
-    waiting: int = 0
+    def __init__(self, size: int, waiting: int, what: str) -> None:
+        """`size` in progress, and `waiting` more; `what` names them."""
+        self._slots, self._waiting, self._n_waiting, self._what = Semaphore(size), waiting, 0, what
+
+    async def __aenter__(self) -> None:
+        """Wait for a slot."""
+        if self._n_waiting >= self._waiting:
+            await anyio.sleep(_REFUSAL_SECONDS)
+            raise LeagueError("too-many-requests", f"{self._n_waiting} {self._what} are waiting already. Try again.")
+        self._n_waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self._n_waiting -= 1
+
+    async def __aexit__(self, *_: object) -> None:
+        """Leave it to the next."""
+        self._slots.release()
+
+
+@asynccontextmanager
+async def slow_refusals() -> AsyncIterator[None]:
+    """A refusal takes a moment, and holds its slot that long, so that a flood of them costs little."""
+    try:
+        yield
+    except Exception:
+        await anyio.sleep(_REFUSAL_SECONDS)
+        raise
 
 
 @dataclass(frozen=True)
 class Access:
     """A request that its token allows: what a route needs to know about it."""
 
+    request: Request
     token: Token
     store: Store
     slug: str
-    max_body_bytes: int
-
-    async def body_limit(self) -> int:
-        """The largest body that a valid request to this league, or for a new one, can have."""
-        if not self.slug:
-            return self.max_body_bytes
-        n_items = await to_thread.run_sync(self.store.n_items, self.slug)
-        return min(self.max_body_bytes, _SMALL_BYTES + _BYTES_PER_ITEM * n_items)
 
     @property
     def league(self) -> League:
         """The league in the path."""
         return League(self.store, self.slug)
 
-    def writing(self, request: Request) -> dict[str, Any]:
+    async def body_limit(self, maximum: int) -> int:
+        """The largest body of a valid request about proposals of this league."""
+        n_items = await to_thread.run_sync(self.store.n_items, self.slug)
+        return min(maximum, _SMALL_BYTES + _BYTES_PER_ITEM * n_items)
+
+    def answer(self, content: Any, status: int = 200, **options: Any) -> Response:
+        """The response with these records; see `responses.answer`."""
+        return answer(self.request, content, status, **options)
+
+    @property
+    def writing(self) -> dict[str, Any]:
         """What every writing method takes: who, and the idempotency key, which belongs to the token."""
-        key = request.headers.get("Idempotency-Key")
+        key = self.request.headers.get("Idempotency-Key")
         if key is not None and not (1 <= len(key) <= 100 and key.isascii() and key.isprintable()):
-            raise LeagueError("bad-request", "an Idempotency-Key has 1 to 100 printable ASCII characters.")
+            raise LeagueError(
+                "bad-request", "an Idempotency-Key has 1 to 100 printable ASCII characters.", field="Idempotency-Key"
+            )
         return {"by": f"token:{self.token.id}", "key": None if key is None else f"{self.token.id}:{key}"}
 
 
@@ -118,88 +152,107 @@ class Gate:
         """For the tokens of a store."""
         self._store, self._settings = store, settings
         self._tokens: RecentlyUsed[str, tuple[Token | None, float]] = RecentlyUsed(10_000)
-        self._visitors: RecentlyUsed[str, Visitor] = RecentlyUsed(10_000)
-        self._wrong: RecentlyUsed[str, Bucket] = RecentlyUsed(10_000)
-        self._threads = CapacityLimiter(4)  # leagues cannot occupy them
+        self._buckets: RecentlyUsed[str, Bucket] = RecentlyUsed(10_000)
+        self._queues: RecentlyUsed[tuple[str, str], Queue] = RecentlyUsed(30_000)
+        # Threads of their own for tokens: leagues cannot occupy them, nor unknown tokens those of known ones.
+        self._known, self._unknown = CapacityLimiter(4), CapacityLimiter(1)
 
-    async def token(self, secret: str, address: str, find: Callable[[Store, str], Token | None]) -> Token:
-        """The token of a secret, remembered for a moment; wrong ones are counted by address."""
-        token, until = self._tokens.get(secret, (None, 0.0))
-        if token is None or until < time.monotonic():
-            wrong = self._wrong.get_or(
-                address, lambda: Bucket(self._settings.wrong_tokens / 60, self._settings.wrong_tokens)
-            )
-            if not wrong.has_one():
-                raise LeagueError("too-many-requests", "too many wrong tokens came from this address.")
-            token = await to_thread.run_sync(find, self._store, secret, limiter=self._threads)
+    async def token(
+        self, secret: str, address: str, find: Callable[[Store, str], Token | None], *, in_outage: bool = False
+    ) -> Token:
+        """The token of a secret, remembered for a moment; those that are new here wait in a queue of their address.
+
+        `in_outage` accepts a token that was valid lately while the store is away.
+        """
+        token, checked = self._tokens.get(secret, (None, 0.0))
+        age = time.monotonic() - checked
+        if token is not None and age < self._settings.token_seconds:
+            return token
+        try:
+            if token is not None:
+                token = await to_thread.run_sync(find, self._store, secret, limiter=self._known)
             if token is None:
-                wrong.take()
-                raise LeagueError("no-token", f"there is no such token, or it has ended. {_HINT}")
-            self._tokens[secret] = token, time.monotonic() + self._settings.token_seconds
-            self._tokens.get_or(secret, lambda: (None, 0.0))
+                async with self._queue("address", address, "unknown tokens from this address"), slow_refusals():
+                    token = await to_thread.run_sync(find, self._store, secret, limiter=self._unknown)
+                    if token is None:
+                        self._tokens.pop(secret, None)
+                        raise LeagueError("no-token", f"there is no such token, or it has ended. {_HINT}")
+        except LeagueError as error:
+            if token is not None and in_outage and age < _OUTAGE_SECONDS and CODES[error.code].status == 503:
+                return token
+            raise
+        self._tokens.get_or(secret, lambda: (None, 0.0))
+        self._tokens[secret] = token, time.monotonic()
         return token
 
     @asynccontextmanager
-    async def slot(self, token: Token) -> AsyncIterator[None]:
-        """Wait until the token has less than its share of requests in progress; refused ones keep it a little longer."""
-        settings = self._settings
-        visitor = self._visitors.get_or(
-            token.id, lambda: Visitor(Bucket(settings.rate, settings.burst), Semaphore(settings.concurrency))
-        )
-        if not visitor.bucket.take():
-            raise LeagueError("too-many-requests", f"a token has {settings.rate:g} requests a second.")
-        if visitor.waiting >= settings.queue:
-            raise LeagueError("too-many-requests", f"{settings.queue} requests of this token wait already.")
-        visitor.waiting += 1
-        try:
-            await visitor.slots.acquire()
-        finally:
-            visitor.waiting -= 1
-        try:
-            yield
-        except LeagueError:
+    async def slot(self, token: Token, slug: str = "") -> AsyncIterator[None]:
+        """Wait until the token, and the league if there is one, have less than their share of requests in progress."""
+        rate, burst = self._settings.rate, self._settings.burst
+        if not self._buckets.get_or(token.id, lambda: Bucket(rate, burst)).take():
             await anyio.sleep(_REFUSAL_SECONDS)
-            raise
-        finally:
-            visitor.slots.release()
+            raise LeagueError("too-many-requests", f"a token has {rate:g} requests a second. Wait a moment.")
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._queue("token", token.id, "requests of this token"))
+            if slug and token.sees(slug):
+                await stack.enter_async_context(self._queue("league", slug, "requests to this league"))
+            await stack.enter_async_context(slow_refusals())
+            yield
+
+    def _queue(self, kind: str, name: str, what: str) -> Queue:
+        size, waiting = self._settings.concurrency, self._settings.queue
+        return self._queues.get_or((kind, name), lambda: Queue(size, waiting, what))
 
 
-def requires(scope: str, *, in_league: bool = True) -> Any:
+def client_address(request: Request) -> str:
+    """Where the request comes from."""
+    return request.client.host if request.client else "unknown"
+
+
+def requires(scope: str, *, in_league: bool = True, in_outage: bool = False) -> Any:
     """A dependency: a token with this scope, in the league of the path unless `in_league` is False."""
 
-    async def check(request: Request) -> AsyncIterator[Access]:
-        gate, store, settings = request.app.state.gate, request.app.state.store, request.app.state.settings
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not secret.strip():
+    async def check(request: Request, credentials: Annotated[Any, Security(_BEARER)]) -> AsyncIterator[Access]:
+        gate, store = request.app.state.gate, request.app.state.store
+        if credentials is None:
             raise LeagueError("no-token", f"this needs a token. {_HINT}")
-        address = request.client.host if request.client else "unknown"
-        token = await gate.token(secret.strip(), address, tokens.find)
+        secret, address = credentials.credentials.strip(), client_address(request)
+        token = await gate.token(secret, address, tokens.find, in_outage=in_outage)
         request.state.token = token.id
         slug = request.path_params.get("league", "")
-        async with gate.slot(token):
+        async with gate.slot(token, slug):
             if in_league and not token.sees(slug):
-                raise LeagueError("unknown-league", f"there is no league {slug!r}.")
+                raise LeagueError("unknown-league", f"there is no league {slug!r} for this token.")
             if not token.has(scope):
                 raise LeagueError("not-allowed", f"this needs a token with the scope {scope}; it has {token.scope}.")
-            access = request.state.access = Access(token, store, slug, settings.max_body_bytes)
+            check_query(request)
+            access = request.state.access = Access(request, token, store, slug)
             yield access
 
     return Depends(check)
 
 
-def body(kind: type[T], *, optional: bool = False) -> Any:
-    """A dependency, to be declared after the token's: the body, decoded as `kind` and refused at its first error."""
+def check_query(request: Request) -> None:
+    """Refuse query parameters that the route does not have: they would be ignored."""
+    if not request.query_params:
+        return
+    operations = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    operation = operations.get(request.method.lower(), {})
+    known = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+    for name in request.query_params:
+        if name not in known:
+            raise LeagueError("bad-request", str(unknown("query parameter", name[:60], known)), field=name[:60])
+
+
+def body(kind: type[T], *, optional: bool = False, of_any_size: bool = False) -> Any:
+    """A dependency, to be declared after the token's: the body, decoded as `kind` and refused at its first error.
+
+    Bodies are limited by the size of the league, unless they are `of_any_size`: names that are to join.
+    """
     decoder = msgspec.json.Decoder(kind)
 
     async def read(request: Request) -> T | None:
-        limit, content = _SMALL_BYTES, bytearray()
-        with anyio.fail_after(30):
-            async for chunk in request.stream():
-                content += chunk
-                if len(content) > limit == _SMALL_BYTES:
-                    limit = await request.state.access.body_limit()
-                if len(content) > limit:
-                    raise LeagueError("body-too-large", f"no valid request to this league has more than {limit} bytes.")
+        content = await read_body(request, of_any_size=of_any_size)
         if not content and optional:
             return None
         try:
@@ -207,6 +260,52 @@ def body(kind: type[T], *, optional: bool = False) -> Any:
                 return await to_thread.run_sync(decoder.decode, content)
             return decoder.decode(content)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise LeagueError("bad-request", f"{error}.") from None
+            raise _body_error(kind, str(error)) from None
 
     return Depends(read)
+
+
+async def read_body(request: Request, *, of_any_size: bool) -> bytearray:
+    """The body, refused as soon as it is too large."""
+    maximum, content = request.app.state.settings.max_body_bytes, bytearray()
+    announced = request.headers.get("content-length", "")
+    limit = maximum if of_any_size else _SMALL_BYTES
+    is_final = of_any_size
+    async for chunk in chunks(request):
+        content += chunk
+        size = max(len(content), int(announced) if announced.isdecimal() else 0)
+        if size > limit and not is_final:
+            limit, is_final = await request.state.access.body_limit(maximum), True
+        if size > limit:
+            raise LeagueError("body-too-large", f"no valid request to this league has more than {limit} bytes.")
+    return content
+
+
+async def chunks(request: Request) -> AsyncIterator[bytes]:
+    """The body in parts; one that arrives too slowly is refused."""
+    seconds = request.app.state.settings.body_seconds
+    end = time.monotonic() + seconds
+    stream = request.stream()
+    while True:
+        try:
+            with anyio.fail_after(end - time.monotonic()):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            raise LeagueError("body-too-slow", f"the body did not arrive within {seconds:g} s.") from None
+        if chunk is None:
+            return
+        yield chunk
+
+
+def _body_error(kind: Any, message: str) -> LeagueError:
+    """The first error of a body, with the path of the field that is wrong."""
+    message, _, path = message.partition(" - at `$")
+    where = path.rstrip("`").lstrip(".")
+    if "unknown field" in message and not where:
+        name = message.split("`")[1]
+        message = str(unknown("field", name[:60], kind.__struct_fields__))
+        return LeagueError("bad-request", message, field=name[:60])
+    if "missing required field" in message:
+        where = ".".join(filter(None, [where, message.split("`")[1]]))
+    text = message[:1].lower() + message[1:200]
+    return LeagueError("bad-request", f"{where or 'the body'}: {text}. See /docs.", field=where or None)

@@ -2,30 +2,34 @@
 
 import tempfile
 from pathlib import Path as File
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import msgspec
-from fastapi import APIRouter, Path, Query, Request
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
 from matchbandit.leagues import LeagueError
-from matchbandit.leagues.csv_tables import csv_text
 from matchbandit.leagues.records import (
     Change,
     Explanation,
+    FitTest,
     Item,
     LeagueInfo,
     Page,
     PairResult,
+    ProgressBin,
     Proposal,
     ProposalSummary,
+    Ranking,
     Receipt,
-    Standing,
+    Rule,
 )
 from matchbandit.leagues.service import requests
-from matchbandit.leagues.service.access import Access, body, requires
+from matchbandit.leagues.service.access import Access, body, chunks, requires
 from matchbandit.leagues.service.requests import openapi
+from matchbandit.leagues.service.responses import TABLE, if_match, no_content
+from matchbandit.leagues.settings import settings_tag
 
 Read = Annotated[Access, requires("read")]
 Play = Annotated[Access, requires("play")]
@@ -34,254 +38,363 @@ AnyRead = Annotated[Access, requires("read", in_league=False)]
 AnyAdmin = Annotated[Access, requires("admin", in_league=False)]
 Number = Annotated[int, Path(ge=1, le=2**62)]
 After = Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=1000)]
+AfterPair = Annotated[str, Query(pattern=r"^(\d{1,9}-\d{1,9})?$", description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="The most rows of a page.")]
+Text = Annotated[str, Query(max_length=200, pattern=r"^[^\x00]*$")]
+Time = Annotated[str | None, Query(max_length=40, description="A time in ISO 8601; without an offset it is UTC.")]
+Outcomes = Annotated[requests.Outcomes, body(requests.Outcomes)]
+NewestFirst = Annotated[bool, Query(description="The newest first; `after` then goes back in time.")]
 
-router = APIRouter(prefix="/v1")
+
+async def _window(
+    after: After | None = None, since: Time = None, until: Time = None, newest_first: NewestFirst = False
+) -> dict[str, Any]:
+    """Which rows of a list that grows with time; see `League.history`."""
+    return {"after": after, "since": since, "until": until, "newest_first": newest_first}
 
 
-def answer(request: Request, content: Any, status: int = 200) -> Response:
-    """A record as JSON; a page also as CSV, if the client accepts nothing else."""
-    if isinstance(content, Page) and request.headers.get("accept", "").startswith("text/csv"):
-        links = (
-            {}
-            if content.next is None
-            else {"Link": f'<{request.url.include_query_params(after=content.next)}>; rel="next"'}
-        )
-        return Response(csv_text(content.rows), status, links, "text/csv; charset=utf-8")
-    return Response(msgspec.json.encode(content), status, media_type="application/json")
+Window = Annotated[dict[str, Any], Depends(_window)]
+
+leagues, proposals, items, results = ROUTERS = [
+    APIRouter(prefix="/v1", tags=[tag]) for tag in ("leagues", "proposals", "items", "results")
+]
 
 
 # Leagues -------------------------------------------------------------------------------------------------------------
 
 
-@router.get("/leagues", response_model=Page[LeagueInfo])
+@leagues.get("/leagues", response_model=Page[LeagueInfo], dependencies=TABLE)
 def list_leagues(
-    request: Request, access: AnyRead, after: str = "", limit: Limit = 100, search: str = "", status: str = "active"
+    access: AnyRead,
+    after: Text = "",
+    limit: Limit = 100,
+    search: Text = "",
+    status: Literal["active", "archived", "deleted"] = "active",
 ) -> Response:
-    """The leagues that the token opens, in the order of their names."""
-    page = access.store.leagues(after=after, limit=limit, slugs=access.token.leagues, search=search, status=status)
-    return answer(request, page)
+    """The leagues that the token opens, in the order of their slugs."""
+    slugs = access.token.leagues
+    return access.answer(access.store.leagues(after=after, limit=limit, slugs=slugs, search=search, status=status))
 
 
-@router.post("/leagues", response_model=LeagueInfo, status_code=201, openapi_extra=openapi(requests.NewLeague))
-def create_league(
-    request: Request, access: AnyAdmin, new: Annotated[requests.NewLeague, body(requests.NewLeague)]
-) -> Response:
+@leagues.post("/leagues", response_model=LeagueInfo, status_code=201, openapi_extra=openapi(requests.NewLeague))
+def create_league(access: AnyAdmin, new: Annotated[Any, body(requests.NewLeague, of_any_size=True)]) -> Response:
     """Create a league of players or of two sides."""
     if not access.token.sees(new.slug):
         raise LeagueError("not-allowed", "the token is for other leagues.")
-    fields = {name: getattr(new, name) for name in ("players", "sides", "rewards", "seed", "past")}
-    league = access.store.create(new.slug, **fields, **new.settings, **access.writing(request))
-    return answer(request, league.info(), 201)
+    league = access.store.create(**new.to_dict(), **access.writing)
+    return access.answer(league.info(), 201, location=f"/leagues/{league.slug}")
 
 
-@router.get("/leagues/{league}", response_model=LeagueInfo)
-def get_league(request: Request, access: Read) -> Response:
+@leagues.post(
+    "/imports",
+    response_model=LeagueInfo,
+    status_code=201,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def import_league(access: AnyAdmin, slug: Text = "") -> Response:
+    """Import a league from its export, under another slug if one is given."""
+    limits = access.request.app.state.settings
+    if access.token.leagues is not None and slug not in access.token.leagues:
+        raise LeagueError("not-allowed", "the token is for some leagues: give one of them as `slug`.", field="slug")
+
+    def write() -> Response:
+        league = access.store.import_league(
+            file, slug=slug or None, max_bytes=limits.max_unpacked_bytes, key=access.writing["key"]
+        )
+        return access.answer(league.info(), 201, location=f"/leagues/{league.slug}")
+
+    with tempfile.TemporaryFile(prefix="matchbandit-") as file:
+        async for chunk in chunks(access.request):
+            if file.tell() + len(chunk) > limits.max_import_bytes:
+                raise LeagueError("body-too-large", f"an export has at most {limits.max_import_bytes} bytes here.")
+            file.write(chunk)
+        return await to_thread.run_sync(write)
+
+
+@leagues.get("/leagues/{league}", response_model=LeagueInfo)
+def get_league(access: Read) -> Response:
     """Settings and counts."""
-    return answer(request, access.league.info())
+    return access.answer(access.league.info())
 
 
-@router.patch("/leagues/{league}", response_model=LeagueInfo)
-def configure(request: Request, access: Admin, changes: Annotated[dict[str, Any], body(dict[str, Any])]) -> Response:
-    """Change settings; what is left out stays."""
-    return answer(request, access.league.configure(**changes, **access.writing(request)))
+@leagues.get("/leagues/{league}/settings", response_model=dict[str, Any])
+def get_settings(access: Read) -> Response:
+    """Settings; send their ETag as If-Match when you change them."""
+    settings = access.league.info().settings
+    return access.answer(settings, tag=settings_tag(settings))
 
 
-@router.post("/leagues/{league}/lifecycle/{action}", status_code=204, response_class=Response)
-def change_league(
-    request: Request, access: Admin, action: Annotated[str, Path(pattern="^(archive|restore|delete)$")]
-) -> Response:
-    """Archive, restore or delete the league; a deleted one can be restored for 30 days."""
-    getattr(access.store, action)(access.slug, **access.writing(request))
-    return Response(status_code=204)
+@leagues.patch("/leagues/{league}/settings", response_model=LeagueInfo, openapi_extra=openapi(requests.Settings))
+def configure(access: Admin, changes: Annotated[Any, body(requests.Settings)]) -> Response:
+    """Change settings; those that are left out stay. With If-Match, only if nobody else has changed them."""
+    league, writing = access.league, access.writing
+    return access.answer(league.configure(if_match=if_match(access.request), **changes.to_dict(), **writing))
 
 
-@router.get("/leagues/{league}/export", response_class=FileResponse)
-def export(access: Read, names: bool = False) -> Response:
+@leagues.post("/leagues/{league}/archive", status_code=204, response_class=Response)
+def archive_league(access: Admin) -> Response:
+    """Archive the league: it can be read and not written, and its deadlines are suspended."""
+    access.store.archive(access.slug, **access.writing)
+    return no_content()
+
+
+@leagues.post("/leagues/{league}/restore", status_code=204, response_class=Response)
+def restore_league(access: Admin) -> Response:
+    """Make an archived or deleted league active again."""
+    access.store.restore(access.slug, **access.writing)
+    return no_content()
+
+
+@leagues.delete("/leagues/{league}", status_code=204, response_class=Response)
+def delete_league(access: Admin, now: bool = False) -> Response:
+    """Delete the league; it can be restored for 30 days, unless `now` is true."""
+    access.store.delete(access.slug, now=now, **access.writing)
+    return no_content()
+
+
+@leagues.get(
+    "/leagues/{league}/export",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+def export_league(access: Read, names: bool = False) -> Response:
     """The whole league as one file; with names only for the scope admin."""
     if names and not access.token.has("admin"):
         raise LeagueError("not-allowed", "an export with names needs a token with the scope admin.")
     folder = tempfile.TemporaryDirectory(prefix="matchbandit-")
-    file = access.league.export(File(folder.name) / f"{access.slug}.jsonl.gz", names=names)
-    return FileResponse(file, media_type="application/gzip", background=BackgroundTask(folder.cleanup))
+    try:
+        file = access.league.export(File(folder.name) / f"{access.slug}.jsonl.gz", names=names)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(
+        file, media_type="application/gzip", filename=file.name, background=BackgroundTask(folder.cleanup)
+    )
 
 
 # Proposals and outcomes ----------------------------------------------------------------------------------------------
 
 
-@router.post(
+@proposals.post(
     "/leagues/{league}/proposals",
     response_model=Proposal,
     status_code=201,
     openapi_extra=openapi(requests.Ask, required=False),
 )
-def ask(
-    request: Request, access: Play, wanted: Annotated[requests.Ask | None, body(requests.Ask, optional=True)]
-) -> Response:
+def ask(access: Play, wanted: Annotated[requests.Ask | None, body(requests.Ask, optional=True)]) -> Response:
     """Ask for a proposal; earlier ones may still be open."""
-    wanted = wanted or requests.Ask()
-    proposal = access.league.ask(available=wanted.available, fixed=wanted.fixed, **access.writing(request))
-    request.app.state.metrics.proposals.inc()
-    return answer(request, proposal, 201)
+    proposal = access.league.ask(**(wanted or requests.Ask()).to_dict(), **access.writing)
+    access.request.app.state.metrics.proposals.inc()
+    return access.answer(proposal, 201, location=f"/leagues/{access.slug}/proposals/{proposal.number}")
 
 
-@router.get("/leagues/{league}/proposals", response_model=Page[Proposal])
+@proposals.get("/leagues/{league}/proposals", response_model=Page[Proposal], dependencies=TABLE)
 def list_proposals(
-    request: Request, access: Read, after: After = 0, limit: Limit = 100, open: bool = False
+    access: Read,
+    window: Window,
+    limit: Limit = 100,
+    open: bool = False,
 ) -> Response:
     """Proposals in the order of their numbers; a page is shorter than `limit` where their pairs are many."""
-    return answer(request, access.league.proposals(after=after, limit=limit, open_only=open))
+    return access.answer(access.league.proposals(limit=limit, open_only=open, **window))
 
 
-@router.get("/leagues/{league}/summaries", response_model=Page[ProposalSummary])
-def list_summaries(request: Request, access: Read, after: After = 0, limit: Limit = 1000) -> Response:
-    """Expected and achieved rewards of each proposal."""
-    return answer(request, access.league.summaries(after=after, limit=limit))
+@proposals.get("/leagues/{league}/summaries", response_model=Page[ProposalSummary], dependencies=TABLE)
+def list_summaries(
+    access: Read,
+    window: Window,
+    limit: Limit = 100,
+) -> Response:
+    """Progress: the expected and achieved rewards of each proposal."""
+    return access.answer(access.league.summaries(limit=limit, **window))
 
 
-@router.get("/leagues/{league}/proposals/{number}", response_model=Proposal)
-def get_proposal(request: Request, access: Read, number: Number) -> Response:
+@proposals.get("/leagues/{league}/proposals/{number}", response_model=Proposal, dependencies=TABLE)
+def get_proposal(access: Read, number: Number) -> Response:
     """One proposal with its outcomes."""
-    return answer(request, access.league.proposal(number))
+    return access.answer(access.league.proposal(number))
 
 
-def _told(request: Request, receipts: list[Receipt]) -> list[Receipt]:
-    for receipt in receipts:
-        request.app.state.metrics.outcomes.labels("recorded").inc(receipt.recorded)
-        request.app.state.metrics.outcomes.labels("repeated").inc(receipt.repeated)
-    return receipts
-
-
-@router.post(
+@proposals.post(
     "/leagues/{league}/proposals/{number}/outcomes", response_model=Receipt, openapi_extra=openapi(requests.Outcomes)
 )
-def tell(
-    request: Request, access: Play, number: Number, told: Annotated[requests.Outcomes, body(requests.Outcomes)]
-) -> Response:
+def tell(access: Play, number: Number, sent: Outcomes) -> Response:
     """Record outcomes, some or all, late, in any order; all or none. Repeated ones are ignored."""
-    return answer(request, _told(request, [access.league.tell(number, told.rows(), **access.writing(request))])[0])
+    receipt = access.league.tell(number, _outcomes(sent.outcomes), **access.writing)
+    return access.answer(_count(access, [receipt])[0])
 
 
-@router.post("/leagues/{league}/outcomes", response_model=list[Receipt], openapi_extra=openapi(requests.Proposals))
-def tell_many(
-    request: Request, access: Play, told: Annotated[requests.Proposals, body(requests.Proposals)]
-) -> Response:
+@proposals.post("/leagues/{league}/outcomes", response_model=list[Receipt], openapi_extra=openapi(requests.Proposals))
+def tell_many(access: Play, sent: Annotated[requests.Proposals, body(requests.Proposals)]) -> Response:
     """Record outcomes of several proposals; all or none."""
-    if not all(number.isdecimal() and len(number) < 19 for number in told.proposals):
-        raise LeagueError("bad-request", "`proposals` has numbers of proposals as its keys.")
-    rows = {int(number): requests.Outcomes(part).rows() for number, part in told.proposals.items()}
-    return answer(request, _told(request, access.league.tell_many(rows, **access.writing(request))))
+    if not all(number.isascii() and number.isdecimal() and len(number) < 19 for number in sent.proposals):
+        raise LeagueError("bad-request", "the keys of `proposals` are numbers of proposals.", field="proposals")
+    rows = {int(number): _outcomes(part) for number, part in sent.proposals.items()}
+    return access.answer(_count(access, access.league.tell_many(rows, **access.writing)))
 
 
-@router.post(
+@proposals.post(
     "/leagues/{league}/proposals/{number}/corrections", response_model=Receipt, openapi_extra=openapi(requests.Outcomes)
 )
-def correct(
-    request: Request, access: Play, number: Number, told: Annotated[requests.Outcomes, body(requests.Outcomes)]
-) -> Response:
+def correct(access: Play, number: Number, sent: Outcomes) -> Response:
     """Replace recorded outcomes; the history keeps both."""
-    return answer(request, access.league.correct(number, told.rows(), **access.writing(request)))
+    return access.answer(access.league.correct(number, _outcomes(sent.outcomes), **access.writing))
 
 
-@router.post(
+@proposals.post(
     "/leagues/{league}/proposals/{number}/void",
     response_model=Receipt,
     openapi_extra=openapi(requests.Pairs, required=False),
 )
 def void(
-    request: Request,
     access: Play,
     number: Number,
     some: Annotated[requests.Pairs | None, body(requests.Pairs, optional=True)],
 ) -> Response:
     """These pairs never met; without pairs, all whose outcome is missing."""
-    return answer(request, access.league.void(number, some and some.pairs, **access.writing(request)))
+    return access.answer(access.league.void(number, None if some is None else some.pairs, **access.writing))
+
+
+def _outcomes(rows: list[requests.Outcome]) -> list[Any]:
+    """As a league takes them."""
+    return [(*row.pair, row.reward) for row in rows]
+
+
+def _count(access: Access, receipts: list[Receipt]) -> list[Receipt]:
+    for receipt in receipts:
+        access.request.app.state.metrics.outcomes.labels("recorded").inc(receipt.recorded)
+        access.request.app.state.metrics.outcomes.labels("repeated").inc(receipt.repeated)
+    return receipts
 
 
 # Items and rules -----------------------------------------------------------------------------------------------------
 
 
-@router.get("/leagues/{league}/items", response_model=Page[Item])
+@items.get("/leagues/{league}/items", response_model=Page[Item], dependencies=TABLE)
 def list_items(
-    request: Request, access: Read, after: After = 0, limit: Limit = 1000, search: str = "", active: bool | None = None
+    access: Read,
+    after: After = 0,
+    limit: Limit = 100,
+    search: Text = "",
+    active: bool | None = None,
 ) -> Response:
     """Items in the order of their ids."""
-    return answer(request, access.league.items(after=after, limit=limit, search=search, active=active))
+    return access.answer(access.league.items(after=after, limit=limit, search=search, active=active))
 
 
-@router.post(
-    "/leagues/{league}/items", response_model=list[Item], status_code=201, openapi_extra=openapi(requests.Items)
+@items.post(
+    "/leagues/{league}/items", response_model=list[Item], status_code=201, openapi_extra=openapi(requests.NewItems)
 )
-def join(request: Request, access: Admin, new: Annotated[requests.Items, body(requests.Items)]) -> Response:
+def join(access: Admin, new: Annotated[requests.NewItems, body(requests.NewItems, of_any_size=True)]) -> Response:
     """Add items; those who left come back."""
-    return answer(request, access.league.join(*new.names, side=new.side, **access.writing(request)), 201)
+    joined = access.league.join(*new.names, side=new.side, **access.writing)
+    return access.answer(joined, 201, location=f"/leagues/{access.slug}/items")
 
 
-@router.patch("/leagues/{league}/items/{id}", response_model=Item, openapi_extra=openapi(requests.ItemChange))
-def change_item(
-    request: Request, access: Admin, id: Number, change: Annotated[requests.ItemChange, body(requests.ItemChange)]
-) -> Response:
-    """Rename an item, or let it leave or come back."""
-    league, writing = access.league, access.writing(request)
-    if (change.name is None) == (change.active is None):
-        raise LeagueError("bad-request", "change either the name or whether the item is active.")
-    if change.name is not None:
-        return answer(request, league.rename(id, change.name, **writing))
-    return answer(request, (league.rejoin if change.active else league.leave)(id, **writing)[0])
+@items.post("/leagues/{league}/items/leave", response_model=list[Item], openapi_extra=openapi(requests.Items))
+def leave(access: Admin, some: Annotated[requests.Items, body(requests.Items)]) -> Response:
+    """Let items leave: they are no longer paired; their results stay."""
+    return access.answer(access.league.leave(*some.names, side=some.side, **access.writing))
 
 
-@router.delete("/leagues/{league}/items/{id}/name", response_model=Item)
-def erase_name(request: Request, access: Admin, id: Number) -> Response:
+@items.post("/leagues/{league}/items/rejoin", response_model=list[Item], openapi_extra=openapi(requests.Items))
+def rejoin(access: Admin, some: Annotated[requests.Items, body(requests.Items)]) -> Response:
+    """Let items that left come back, with their results."""
+    return access.answer(access.league.rejoin(*some.names, side=some.side, **access.writing))
+
+
+@items.post("/leagues/{league}/items/rename", response_model=Item, openapi_extra=openapi(requests.NewName))
+def rename(access: Admin, change: Annotated[requests.NewName, body(requests.NewName)]) -> Response:
+    """Rename an item."""
+    return access.answer(access.league.rename(change.name, change.new, side=change.side, **access.writing))
+
+
+@items.post("/leagues/{league}/items/erase-name", response_model=Item, openapi_extra=openapi(requests.OneItem))
+def erase_name(access: Admin, one: Annotated[requests.OneItem, body(requests.OneItem)]) -> Response:
     """Erase a name for good; the item leaves, and its results stay under its id."""
-    return answer(request, access.league.erase_name(id, **access.writing(request)))
+    return access.answer(access.league.erase_name(one.name, side=one.side, **access.writing))
 
 
-@router.post("/leagues/{league}/rules/{action}", response_model=dict[str, int], openapi_extra=openapi(requests.Pairs))
+@items.get("/leagues/{league}/rules", response_model=Page[Rule], dependencies=TABLE)
+def list_rules(
+    access: Read,
+    after: AfterPair = "",
+    limit: Limit = 100,
+    kind: Literal["exclude", "pin"] | None = None,
+) -> Response:
+    """Exclusions and pins, in the order of ids."""
+    return access.answer(access.league.rules(kind, after=after, limit=limit))
+
+
+@items.post("/leagues/{league}/rules/{action}", response_model=dict[str, int], openapi_extra=openapi(requests.Pairs))
 def change_rules(
-    request: Request,
     access: Admin,
-    action: Annotated[str, Path(pattern="^(exclude|unexclude|pin|unpin)$")],
+    action: Literal["exclude", "unexclude", "pin", "unpin"],
     some: Annotated[requests.Pairs, body(requests.Pairs)],
 ) -> Response:
     """Exclude or pin pairs, or undo it; returns how many were changed."""
-    return answer(request, {"changed": getattr(access.league, action)(some.pairs, **access.writing(request))})
+    return access.answer({"changed": getattr(access.league, action)(some.pairs, **access.writing)})
 
 
 # Results -------------------------------------------------------------------------------------------------------------
 
 
-@router.get("/leagues/{league}/ranking", response_model=Page[Standing])
-def ranking(request: Request, access: Read, after: After = 0, limit: Limit = 1000) -> Response:
+@results.get("/leagues/{league}/ranking", response_model=Ranking, dependencies=TABLE)
+def ranking(access: Read, after: After = 0, limit: Limit = 100, search: Text = "") -> Response:
     """The strongest first, each side for itself."""
-    rows = access.league.ranking()
-    return answer(request, Page(rows[after : after + limit], after + limit if after + limit < len(rows) else None))
+    return access.answer(access.league.ranking(after=after, limit=limit, search=search))
 
 
-@router.get("/leagues/{league}/results", response_model=Page[PairResult])
-def results(
-    request: Request,
+@results.get("/leagues/{league}/results", response_model=Page[PairResult], dependencies=TABLE)
+def list_results(access: Read, after: AfterPair = "", limit: Limit = 100, item: Text | None = None) -> Response:
+    """Results by pair, in the order of ids; those of one item if it is given."""
+    return access.answer(access.league.results(item, after=after, limit=limit))
+
+
+@results.get("/leagues/{league}/progress", response_model=list[ProgressBin], dependencies=TABLE)
+def progress(access: Read, bins: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
+    """Achieved and expected rewards of all proposals, in groups of successive ones."""
+    return access.answer(access.league.progress(bins))
+
+
+@results.post(
+    "/leagues/{league}/past-results", response_model=dict[str, int], openapi_extra=openapi(requests.PastResults)
+)
+def import_results(access: Admin, past: Annotated[requests.PastResults, body(requests.PastResults)]) -> Response:
+    """Take in earlier results before the first proposal; returns their number."""
+    return access.answer({"results": access.league.import_results(past.results, **access.writing)})
+
+
+@results.get("/leagues/{league}/history", response_model=Page[Change], dependencies=TABLE)
+def history(
     access: Read,
-    after: Annotated[str, Query(pattern=r"^(\d{1,9}-\d{1,9})?$")] = "",
-    limit: Limit = 1000,
+    window: Window,
+    limit: Limit = 100,
 ) -> Response:
-    """Results by pair, in the order of ids."""
-    first, _, second = after.partition("-")
-    return answer(request, access.league.results(after=(int(first or 0), int(second or 0)), limit=limit))
-
-
-@router.get("/leagues/{league}/history", response_model=Page[Change])
-def history(request: Request, access: Read, after: After = 0, limit: Limit = 100) -> Response:
     """Who changed what, and when."""
-    return answer(request, access.league.history(after=after, limit=limit))
+    return access.answer(access.league.history(limit=limit, **window))
 
 
-@router.get("/leagues/{league}/why", response_model=Explanation)
+@results.get("/leagues/{league}/fit", response_model=FitTest)
+def fit(access: Read) -> Response:
+    """Test whether the results fit a product of strengths."""
+    return access.answer(access.league.fit())
+
+
+@results.get("/leagues/{league}/why", response_model=Explanation)
 def why(
-    request: Request,
     access: Read,
-    item: str | None = None,
-    pair: Annotated[list[str] | None, Query(min_length=2, max_length=2)] = None,
+    item: Text | None = None,
+    pair: Annotated[list[Text] | None, Query(min_length=2, max_length=2)] = None,
     proposal: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+    side: Text | None = None,
 ) -> Response:
     """Explain an item, a pair (given twice), a proposal or, without any, the league."""
-    return answer(request, access.league.why(proposal if proposal is not None else pair, item=item))
+    if sum(each is not None for each in (item, pair, proposal)) > 1:
+        raise LeagueError("bad-request", "give an item, a pair or a proposal, and only one of them.")
+    return access.answer(access.league.why(proposal if proposal is not None else pair, item=item, side=side))

@@ -1,108 +1,158 @@
-"""The app: the API below `/v1`, health, metrics, the API's documentation and the dashboard."""
+"""The app: the API below `/v1`, health, metrics, the API's documentation and the dashboard; and the server for it."""
 
+import contextlib
+import gc
 import logging
+import shlex
+import signal
+import socket
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+import time
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
 
+import anyio
 import uvicorn
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, Lock, to_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
-from fastapi_offline import FastAPIOffline
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 
-from matchbandit.leagues import Store
-from matchbandit.leagues.service import api, dashboard
+from matchbandit.leagues import LeagueError, Store, tokens
+from matchbandit.leagues.service import api, dashboard, documentation
 from matchbandit.leagues.service.access import Gate, requires
-from matchbandit.leagues.service.observing import LOGGER, JsonLines, Metrics, ObserveMiddleware
+from matchbandit.leagues.service.observing import HEALTH, LOGGER, Metrics, ObserveMiddleware, log, log_to_stderr
 from matchbandit.leagues.service.problems import add_handlers
 from matchbandit.leagues.service.settings import Settings
 
 _SWITCH_SECONDS = 0.001
 """Between two threads; requests are shorter than the 5 ms that Python chooses."""
-_PROBES = CapacityLimiter(1)
+_READY_SECONDS = 1.0
+"""How long the answer of a probe holds for others, so that many of them cost one transaction."""
+_PROBE_SECONDS = 5.0
+"""How long a probe waits for the store."""
+_WARM_UP_DELAY = 0.5
+"""Before the code of decisions is loaded: the first requests are not to wait for it."""
 
 
 def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     """The service for a store, which the caller closes."""
     settings = settings or Settings()
-    app = FastAPIOffline(
-        title="matchbandit", summary="Whom to pair today, what came back, and why.", lifespan=_lifespan
+    app = FastAPI(
+        title="matchbandit",
+        version=version("matchbandit"),
+        summary="Whom to pair today, what came back, and why.",
+        description=documentation.INTRODUCTION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+        lifespan=_lifespan,
     )
     app.state.store, app.state.settings = store, settings
     app.state.gate, app.state.metrics = Gate(store, settings), Metrics()
-    app.include_router(api.router)
+    for router in api.ROUTERS:
+        app.include_router(router)
+    documentation.describe(app)
+    documentation.add_pages(app)
     if settings.dashboard:
         app.include_router(dashboard.router)
         app.mount("/static", dashboard.STATIC)
-    add_handlers(app)
-    app.add_middleware(ObserveMiddleware, metrics=app.state.metrics)
-    _document_bodies(app)
+    add_handlers(app, dashboard.show_problem)
+    app.add_middleware(ObserveMiddleware, metrics=app.state.metrics, max_requests=settings.requests)
+    _add_health(app, store)
+    return app
 
-    @app.get("/healthz", include_in_schema=False)
+
+def _add_health(app: FastAPI, store: Store) -> None:
+    """Routes for probes and Prometheus."""
+    lock, threads, ready_until = Lock(), CapacityLimiter(1), 0.0
+
+    @app.get(HEALTH, include_in_schema=False)
     async def healthz() -> Response:
+        """Answers as long as the process does; it asks nobody."""
         return Response("ok")
 
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
-        await to_thread.run_sync(store.ready, limiter=_PROBES)
+        """Can the store be written? Probes need no token: they share an answer, and a thread of their own."""
+        nonlocal ready_until
+        async with lock:
+            if ready_until < time.monotonic():
+                with anyio.move_on_after(_PROBE_SECONDS) as scope:
+                    await to_thread.run_sync(store.ready, limiter=threads, abandon_on_cancel=True)
+                if scope.cancelled_caught:
+                    raise LeagueError("store-busy", f"the store did not answer within {_PROBE_SECONDS:g} s.")
+                ready_until = time.monotonic() + _READY_SECONDS
         return Response("ok")
 
-    @app.get("/metrics", include_in_schema=False, dependencies=[requires("read", in_league=False)])
+    needed = requires("read", in_league=False, in_outage=True)
+
+    @app.get("/metrics", include_in_schema=False, dependencies=[needed])
     def metrics(request: Request) -> Response:
-        return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        """Metrics are about all leagues, and so must be the token; with the store away they say so."""
+        if request.state.access.token.leagues is not None:
+            raise LeagueError("not-allowed", "the metrics are about all leagues, and the token is for some only.")
+        return Response(request.app.state.metrics.text(store), media_type=CONTENT_TYPE_LATEST)
 
-    return app
 
-
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Check for passed deadlines now and then, while the server runs."""
-    stop = threading.Event()
+    """Check for passed deadlines now and then, and load code, while the server runs."""
+    stop, state = threading.Event(), app.state
 
     def maintain() -> None:
-        while not stop.wait(app.state.settings.maintenance_seconds):
-            try:
-                app.state.store.run_maintenance()
-            except Exception:
-                LOGGER.exception("maintenance failed")
+        state.store.run_maintenance()
 
-    thread = threading.Thread(target=maintain, daemon=True)
-    thread.start()
+    def prepare() -> None:
+        app.openapi()
+        state.store.warm_up()
+        gc.collect()
+        gc.freeze()  # a full collection of all that was imported would stop requests for 150 ms
+
+    def every(seconds: float, task: Callable[[], None]) -> None:
+        while not stop.wait(seconds):
+            result = "done"
+            try:
+                task()
+            except Exception as error:
+                result = "failed"
+                content = {"code": getattr(error, "code", None)}
+                LOGGER.exception("maintenance failed", extra={"content": content})
+            state.metrics.maintenance.labels(result).inc()
+
+    def load() -> None:
+        began = time.perf_counter()
+        if not stop.wait(_WARM_UP_DELAY):
+            try:
+                prepare()
+            except Exception:
+                LOGGER.exception("warm-up failed")
+            else:
+                log("warm", seconds=round(time.perf_counter() - began, 1))
+
+    threads = [threading.Thread(target=every, args=(state.settings.maintenance_seconds, maintain), daemon=True)]
+    if state.settings.warm_up:
+        threads.append(threading.Thread(target=load, daemon=True))
+    for thread in threads:
+        thread.start()
     yield
     stop.set()
-    thread.join()
-
-
-def _document_bodies(app: FastAPI) -> None:
-    """Add the schemas of the bodies, which the routes read themselves, to the API's description."""
-    describe = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            schemas = describe()["components"]["schemas"]
-            for path in app.openapi_schema["paths"].values():
-                for operation in path.values():
-                    schemas.update(operation.pop("x-components", {}))
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
+    threads[0].join()
 
 
 def serve(settings: Settings) -> None:
     """Run the server until it is told to stop."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    log_to_stderr()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    with Store(settings.store) as store:
-        uvicorn.run(
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit())  # while starting; and uvicorn sends it again once it has stopped
+    with Store(settings.store) as store, _listen(settings.host, settings.port) as listener:
+        _say_how_to_begin(store, settings.store)
+        config = uvicorn.Config(
             create_app(store, settings),
-            host=settings.host,
-            port=settings.port,
             access_log=False,
             log_config=None,
             server_header=False,
@@ -110,6 +160,29 @@ def serve(settings: Settings) -> None:
             timeout_graceful_shutdown=20,
             forwarded_allow_ips=settings.trusted_proxies,
         )
+        host, port = listener.getsockname()[:2]
+        log("listening", address=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            log("stopped")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise LeagueError("bad-value", f"cannot listen on {host}:{port}: {error.strerror or error}.") from None
+
+
+def _say_how_to_begin(store: Store, url: str) -> None:
+    """Without a token nobody can use the server: log the command that makes the first one."""
+    if any(token.is_valid(store.now()) for token in tokens.list_all(store)):
+        return
+    shown = shlex.quote(url) if store.database.display_url.endswith(url.partition("://")[2]) else '"$MATCHBANDIT_STORE"'
+    command = f"matchbandit token new --label first --scope admin --store {shown}"
+    log("there is no token yet", level=logging.WARNING, command=command)
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def show_league(request: Request, token: Token, league: League, **context: Any) 
         if open_proposals and n_pairs > MAX_SHOWN:
             break
         open_proposals.append(proposal)
-    context |= {"info": league.info(), "open": open_proposals, "ranking": league.ranking()[:20]}
+    context |= {"info": league.info(), "open": open_proposals, "ranking": league.ranking(limit=20).rows}
     status = context.pop("status", 200)
     return page(request, "league", status, league=league.slug, may_play=token.has("play"), **context)
 

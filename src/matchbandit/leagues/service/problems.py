@@ -1,7 +1,8 @@
-"""Errors as application/problem+json (RFC 9457), with a code for programs; see `live.errors.CODES`."""
+"""Errors as application/problem+json (RFC 9457), with a code for programs; see `leagues.errors.CODES`."""
 
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -9,47 +10,67 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.leagues.errors import CODES, LeagueError
-from matchbandit.leagues.service import dashboard
 
 LOGGER = logging.getLogger("matchbandit.service")
+MEDIA_TYPE = "application/problem+json"
 _OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
+_STORE_MESSAGES = {
+    "store-busy": "the store is busy with other requests. Nothing was written; try again.",
+    "store-unusable": "the store cannot be used now. Nothing was written; the log of the server says why.",
+}
+"""Instead of the messages of the store, which name its file or host."""
 
 
-def problem(request: Request, code: str, detail: str, headers: dict[str, str] | None = None) -> Response:
+def problem(
+    request: Request, code: str, detail: str, *, field: str | None = None, headers: dict[str, str] | None = None
+) -> Response:
     """The response for an error."""
     status, title, retry_after = CODES[code]
     request.state.code = code
-    content = {"status": status, "code": code, "title": title, "detail": detail}
+    content = {"status": status, "code": code, "title": title, "detail": detail, "field": field}
     content["request_id"] = getattr(request.state, "id", None)
     headers = dict(headers or {})
     if retry_after is not None:
         headers.setdefault("Retry-After", str(retry_after))
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(json.dumps(content), status, headers, "application/problem+json")
+    return Response(json.dumps(content), status, headers, MEDIA_TYPE)
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Answer every error of the app with a problem."""
+def to_league_error(request: Request, error: MatchbanditError) -> LeagueError:
+    """The error that a client may see; that of a store is logged in full."""
+    if not isinstance(error, LeagueError):
+        return LeagueError("bad-value", str(error))
+    if error.code not in _STORE_MESSAGES:
+        return error
+    content = {"id": getattr(request.state, "id", None), "code": error.code, "message": str(error)}
+    LOGGER.error("store", extra={"content": content})
+    return LeagueError(error.code, _STORE_MESSAGES[error.code])
 
-    @app.exception_handler(LeagueError)
-    async def league_error(request: Request, error: LeagueError) -> Response:
+
+def add_handlers(app: FastAPI, show_problem: Callable[[Request, LeagueError], Response]) -> None:
+    """Answer every error of the app with a problem, or outside of the API with the page that `show_problem` gives."""
+
+    @app.exception_handler(MatchbanditError)
+    async def league_error(request: Request, error: MatchbanditError) -> Response:
+        shown = to_league_error(request, error)
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
-            return dashboard.show_problem(request, error)
-        return problem(request, error.code, str(error))
+            return show_problem(request, shown)
+        return problem(request, shown.code, str(shown), field=shown.field)
 
     @app.exception_handler(RequestValidationError)
     async def parameters(request: Request, error: RequestValidationError) -> Response:
         first: dict[str, Any] = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return problem(request, "bad-request", f"{where}: {first['msg']}.")
+        place, *names = (str(part) for part in first["loc"])
+        name = ".".join(names)
+        return problem(request, "bad-request", f"the {place} parameter {name}: {first['msg']}. See /docs.", field=name)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        code = _OF_STATUS.get(error.status_code, "bad-request")
-        return problem(request, code, CODES[code].title + ".", dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def defect(request: Request, error: Exception) -> Response:
-        return problem(request, "internal-error", "The server has a defect; its log has the request id.")
+        code, headers = _OF_STATUS.get(error.status_code, "bad-request"), dict(error.headers or {})
+        detail = f"{CODES[code].title}: {request.method} {request.url.path[:100]}. /docs lists what there is."
+        if methods := app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", "")):
+            headers["Allow"] = ", ".join(sorted(method.upper() for method in methods))  # not of one route only
+        return problem(request, code, detail, headers=headers)
