@@ -183,7 +183,7 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     n_items, sizes = _sizes(tx)
     sizes[where] += len(new)
     n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
-    if new and not league.any_size and n_pairs > library.max_pairs():
+    if new and n_pairs > library.max_pairs() and not league.any_size:
         raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
     ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
     level = _lowest_bye_level(tx)
