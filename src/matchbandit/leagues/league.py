@@ -79,7 +79,7 @@ class League:
         """
         names = None if available is None else items.as_list("available", available)
         pairs = None if fixed is None else items.as_list("fixed", fixed)
-        request = Request(key, "ask", [names, pairs and [list(getattr(pair, "names", pair)) for pair in pairs]])
+        request = Request(key, "ask", [names, pairs and [getattr(pair, "names", pair) for pair in pairs]])
 
         # Decide without a transaction, and again if another process proposed or changed a rule meanwhile.
         last_try = monotonic() + self.store.database.timeout
@@ -413,4 +413,4 @@ def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> 
 
 def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:
     """Rows (pair, reward) as plain data, for the hash of a request."""
-    return [[list(getattr(pair, "names", pair)), getattr(reward, "value", reward)] for pair, reward in rows]
+    return [[getattr(pair, "names", pair), getattr(reward, "value", reward)] for pair, reward in rows]
