@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, case, delete, func, insert, select, update
 
+from matchbandit.errors import unknown
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
@@ -27,11 +28,13 @@ from matchbandit.leagues.transaction import (
     add_seconds,
     find_league,
     format_time,
+    is_replay,
     seconds_between,
     store_answer,
     stored_answer,
 )
 from matchbandit.leagues.workers import WorkerPool
+from matchbandit.leagues.write_queue import Write, WriteQueue
 
 GRACE = timedelta(days=30)
 """How long a deleted league can be restored, and idempotency keys and ended tokens are kept."""
@@ -39,6 +42,10 @@ _MAX_AGE = timedelta(days=36_500)
 _PRUNE_INTERVAL_S = 86_400.0
 MAX_SEED = 2**63 - 1
 _league = schema.league
+_STATUSES = ("active", "archived", "deleted")
+_status = case(
+    (_league.c.deleted_at.is_not(None), "deleted"), (_league.c.archived_at.is_not(None), "archived"), else_="active"
+)
 
 
 class Store:
@@ -60,6 +67,7 @@ class Store:
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
+        self._queues = [WriteQueue(self._writing) for _ in range(64)]
         self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
@@ -96,11 +104,15 @@ class Store:
 
         A command that returns None has not been executed; its request may be tried again.
         """
-        with self.database.writing() as connection:
-            league = find_league(connection, slug, lock=True)
+
+        replayed = False
+
+        def execute(connection: Connection, league: LeagueRow) -> tuple[Any, LeagueRow]:
+            nonlocal replayed
             answer = self.stored_answer(connection, league, request)
             if answer is not None:
-                return answer
+                replayed = True
+                return answer, league
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {slug!r} is archived. Restore it first.")
             tx = Transaction(connection, league, self.now(), by)
@@ -108,7 +120,17 @@ class Store:
             answer = command(tx)
             if answer is not None:
                 store_answer(connection, self.database.secret, str(league.id), request, answer, tx.now)
-            return answer
+            return answer, tx.league
+
+        answer = self._queues[hash(slug) % len(self._queues)].execute(Write(slug, execute))
+        is_replay.set(replayed)  # another thread may have executed it
+        return answer
+
+    @contextmanager
+    def _writing(self, slug: str) -> Iterator[tuple[Connection, LeagueRow]]:
+        """A write transaction on a league."""
+        with self.database.writing() as connection:
+            yield connection, find_league(connection, slug, lock=True)
 
     def _write_store(self, request: Request, command: Callable[[Connection], str]) -> str:
         """Execute a command about the list of leagues; only one at a time."""
@@ -148,7 +170,12 @@ class Store:
         if sides is not None and (not isinstance(sides, Mapping) or len(set(map(normalize_name, sides))) != 2):
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
-        results = None if past is None else library.read_past_results(past)
+        kind = "sides" if sides is not None else "players" if players is not None else None
+        results = None if past is None else library.read_past_results(past, kind)
+        if results is not None:
+            library.check_past_results(results, distribution)
+            if kind is None and results.kind == "sides":
+                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
@@ -209,12 +236,9 @@ class Store:
         if search:
             in_title = _league.c.settings["title"].as_string().icontains(search, autoescape=True)
             query = query.where(in_title | _league.c.slug.icontains(search, autoescape=True))
-        query = query.where(
-            _league.c.deleted_at.is_not(None) if status == "deleted" else _league.c.deleted_at.is_(None)
-        )
-        if status != "deleted":
-            is_archived = _league.c.archived_at.is_not(None)
-            query = query.where(is_archived if status == "archived" else ~is_archived)
+        if status not in _STATUSES:
+            raise LeagueError("bad-value", str(unknown("status", status, _STATUSES)))
+        query = query.where(_status == status)
         query = query.order_by(_league.c.slug).limit(None if limit is None else limit + 1)
         with self.database.reading() as connection:
             rows = [LeagueRow(*row) for row in connection.execute(query)]
@@ -328,6 +352,8 @@ class Store:
             except LeagueError as error:
                 if error.code not in ("unknown-league", "league-archived"):  # since it was listed
                     raise
+        if self.database.unwiped:
+            self.database.wipe()
         if self._pruned_at is None or now >= add_seconds(self._pruned_at, _PRUNE_INTERVAL_S):
             self.prune()
             self._pruned_at = now
@@ -402,15 +428,10 @@ class Store:
             .join(change, (change.c.league_id == _league.c.id) & (change.c.version == proposal.c.version))
             .where(*is_open)
         )
-        status = case(
-            (_league.c.deleted_at.is_not(None), "deleted"),
-            (_league.c.archived_at.is_not(None), "archived"),
-            else_="leagues",
-        )
         with self.database.reading() as connection:
             size, free = self.database.size(connection)
             n_open, oldest = connection.execute(open_).one()
-            by_status = {name: n for name, n in connection.execute(select(status, func.count()).group_by(status))}
+            by_status = {name: n for name, n in connection.execute(select(_status, func.count()).group_by(_status))}
             counts = {
                 name: connection.execute(select(func.count()).select_from(table)).scalar_one()
                 for name, table in {
@@ -428,7 +449,10 @@ class Store:
             changes=int(changes),
             open_proposals=n_open,
             oldest_open=oldest,
-            **{"leagues": 0, "archived": 0, "deleted": 0, **by_status, **counts},
+            leagues=by_status.get("active", 0),
+            archived=by_status.get("archived", 0),
+            deleted=by_status.get("deleted", 0),
+            **counts,
         )
 
     def check(self) -> StoreCheck:
