@@ -192,7 +192,7 @@ def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by
         case "leave" | "rejoin":
             text = f"{items} {'left' if action == 'leave' else 'came back'}"
         case "rename":
-            text = f"Item {data['items'][0]} was renamed to {items}"
+            text = f"Item {data['items'][0]} was renamed; it is now {items}"
         case "erase":
             text = f"The name of item {data['items'][0]} was erased"
         case "exclude" | "pin" | "unexclude" | "unpin":
