@@ -182,8 +182,9 @@ class Store:
             groups = [(normalize_name(side), items.as_list("items", names)) for side, names in sides.items()]
         for place, (_, names) in enumerate(groups):
             columns = (0, 1) if sides is None else (place,)
-            in_rows = {normalize_name(row[column]) for row in rows for column in columns}
-            names.extend(sorted(in_rows - set(map(normalize_name, names))))
+            in_rows = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
+            known = set(map(normalize_name, names))
+            names.extend(name for name in in_rows if name not in known)  # in the order of the log
         config = new_settings("players" if sides is None else "sides", distribution, settings)
         values = {
             "slug": slug,
