@@ -20,8 +20,8 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 1
-"""Of these tables."""
+VERSION = 3
+"""Of these tables; 1 and 2 were those of matchbandit 0.7 and 1.0, which have other tables."""
 
 metadata = MetaData()
 Json = JSON(none_as_null=True)

@@ -28,11 +28,13 @@ from matchbandit.leagues.transaction import (
     add_seconds,
     find_league,
     format_time,
+    is_replay,
     seconds_between,
     store_answer,
     stored_answer,
 )
 from matchbandit.leagues.workers import WorkerPool
+from matchbandit.leagues.write_queue import Write, WriteQueue
 
 GRACE = timedelta(days=30)
 """How long a deleted league can be restored, and idempotency keys and ended tokens are kept."""
@@ -65,6 +67,7 @@ class Store:
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
+        self._queues = [WriteQueue(self._writing) for _ in range(64)]
         self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
@@ -101,11 +104,15 @@ class Store:
 
         A command that returns None has not been executed; its request may be tried again.
         """
-        with self.database.writing() as connection:
-            league = find_league(connection, slug, lock=True)
+
+        replayed = False
+
+        def execute(connection: Connection, league: LeagueRow) -> tuple[Any, LeagueRow]:
+            nonlocal replayed
             answer = self.stored_answer(connection, league, request)
             if answer is not None:
-                return answer
+                replayed = True
+                return answer, league
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {slug!r} is archived. Restore it first.")
             tx = Transaction(connection, league, self.now(), by)
@@ -113,7 +120,17 @@ class Store:
             answer = command(tx)
             if answer is not None:
                 store_answer(connection, self.database.secret, str(league.id), request, answer, tx.now)
-            return answer
+            return answer, tx.league
+
+        answer = self._queues[hash(slug) % len(self._queues)].execute(Write(slug, execute))
+        is_replay.set(replayed)  # another thread may have executed it
+        return answer
+
+    @contextmanager
+    def _writing(self, slug: str) -> Iterator[tuple[Connection, LeagueRow]]:
+        """A write transaction on a league."""
+        with self.database.writing() as connection:
+            yield connection, find_league(connection, slug, lock=True)
 
     def _write_store(self, request: Request, command: Callable[[Connection], str]) -> str:
         """Execute a command about the list of leagues; only one at a time."""
@@ -331,6 +348,8 @@ class Store:
             except LeagueError as error:
                 if error.code not in ("unknown-league", "league-archived"):  # since it was listed
                     raise
+        if self.database.unwiped:
+            self.database.wipe()
         if self._pruned_at is None or now >= add_seconds(self._pruned_at, _PRUNE_INTERVAL_S):
             self.prune()
             self._pruned_at = now
