@@ -244,7 +244,12 @@ def test_import_league_names_what_is_wrong(empty_store, exports, line, old, new,
     [
         ("change", '"action":"tell"', '"action":"ask"', "Object contains unknown field `outcomes`"),
         ("change", "[[1,5,1.0]]", "[[1,5,7]]", "it is an impossible outcome"),
-        ("change", '"action":"erase","data":{"items":[4]}', '"action":"erase","data":{"items":[44]}', "there is no item 44"),
+        (
+            "change",
+            '"action":"erase","data":{"items":[4]}',
+            '"action":"erase","data":{"items":[44]}',
+            "there is no item 44",
+        ),
         ("proposal", '"due":"2026-11-16T09', '"due":"soon', "the history says otherwise of its deadline"),
         ("proposal", '"expected":', '"expected":"abc","x":', "Expected `float`, got `str` - at `$.expected`"),
         ("proposal", '"based_on":5', '"based_on":99', "it is based on no earlier change"),
@@ -279,6 +284,7 @@ def test_import_league_refuses_what_is_no_whole_export(empty_store, exports, tmp
     packed = gzip.compress(content)
     for damaged, words in (
         (b"", "it is empty"),
+        (whole([]), "line 1: "),
         (b"hello\n", "line 1 is not the checksum"),
         (content[:-10], "was cut off"),
         (content[:-60] + b"\n", "is not the checksum"),

@@ -123,7 +123,7 @@ _row: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_union(_ROWS))
 def verify(lines: Iterable[bytes], source: str, advice: str = "Export it again.") -> dict[str, Any]:
     """Verify the lines of an export, all but its checksum; returns the header, with the number of results."""
     numbered = enumerate(lines, 1)
-    number, first = next(numbered)
+    number, first = next(numbered, (1, b""))
     try:
         verifier = _Verifier(_read_header(first, source))
         for number, line in numbered:  # noqa: B007 - it is the line of an error
