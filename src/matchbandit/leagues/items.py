@@ -180,11 +180,10 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     back = [row.id for row in known.values() if row is not None]
     if not (new or back):
         return []
-    n_items, sizes = _sizes(tx)
+    n_items, sizes = count_items(tx)
     sizes[where] += len(new)
-    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
-    if new and n_pairs > library.max_pairs() and not league.any_size:
-        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+    if new:
+        check_size(league, sizes)
     ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
     level = _lowest_bye_level(tx)
     version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back}, items=True)
@@ -277,7 +276,14 @@ def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> 
     return items, set(tx.connection.execute(active).scalars()) & set(items)
 
 
-def _sizes(tx: Transaction) -> tuple[int, list[int]]:
+def check_size(league: LeagueRow, sizes: list[int]) -> None:
+    """Refuse more pairs than the policy of a league supports."""
+    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
+    if n_pairs > library.max_pairs() and not league.any_size:
+        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+
+
+def count_items(tx: Transaction) -> tuple[int, list[int]]:
     """How many items ever joined, and how many on each side."""
     query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
     sizes = {side: count for side, count in tx.connection.execute(query)}
