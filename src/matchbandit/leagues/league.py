@@ -122,7 +122,7 @@ class League:
             return draft.number
 
         answer = self.store.write(self.slug, request, write, by=by)
-        return written[0] if written else None if answer is None else self.proposal(answer)
+        return written[-1] if written else None if answer is None else self.proposal(answer)
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
