@@ -1,7 +1,6 @@
-"""`matchbandit store …` and `league archive|restore|delete`, typed."""
+"""`matchbandit store …`, typed."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,36 +13,6 @@ def club(run):
     with Store("sqlite:///matchbandit.db") as store:
         for name in ("club", "chess"):
             store.create(name, players=["ann", "bob"], key="create").ask()
-
-
-def test_a_league_is_archived_deleted_and_restored(run, club):
-    code, out, _ = run("league", "archive", "club")
-    assert (code, out.startswith("club: archived at 20")) == (0, True)
-    assert "club" not in run("league", "list")[1]
-    assert "club" in run("league", "list", "--archived")[1]
-    code, _, err = run("league", "ask", "club")
-    assert (code, "Restore it first: matchbandit league restore club" in err) == (2, True)
-    assert run("league", "restore", "club")[:2] == (0, "club: active\n")
-    code, _, err = run("league", "delete", "club")
-    assert (code, err) == (2, "error: cannot ask whether to delete 'club': there is no terminal. Add --yes.\n")
-    code, out, _ = run("league", "delete", "club", "--yes", "--json")
-    assert (code, json.loads(out)["status"]) == (0, "deleted")
-    code, _, err = run("league", "show", "club")
-    assert (code, "matchbandit league restore club" in err) == (2, True)
-    assert "club: deleted at" in run("store", "info")[1]
-    assert run("league", "restore", "club")[0] == 0
-    assert "The league was restored." in run("league", "events", "club")[1]
-    assert "deleted; it can be restored until" in run("league", "delete", "club", "--yes")[1]
-    assert run("league", "delete", "club", "--yes", "--now")[:2] == (0, "club: erased\n")
-    assert run("league", "restore", "club")[0] == 2
-    assert run("league", "new", "club", "eve", "fay")[0] == 0
-
-
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2)])
-def test_somebody_at_a_terminal_is_asked(run, club, monkeypatch, answer, code):
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.confirm", lambda text, err: (text, answer) == ("Delete the league 'club'?", "y"))
-    assert run("league", "delete", "club")[0] == code
 
 
 def test_a_store_is_described_checked_pruned_and_copied(run, club):

@@ -1,5 +1,6 @@
 """Who is in a league: names, joining and leaving, and who has sat out how often."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -173,7 +174,7 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     known = {name: index.find(name, where) for name in normal}
     taken = [name for name, row in known.items() if row is not None and row.active]
     if taken or len(known) < len(normal):
-        twice = taken[0] if taken else next(name for name in normal if normal.count(name) > 1)
+        twice = taken[0] if taken else Counter(normal).most_common(1)[0][0]
         raise LeagueError("name-taken", f"{twice!r} is in the league already. Use another name.")
     new = [name for name, row in known.items() if row is None]
     back = [row.id for row in known.values() if row is not None]
@@ -182,7 +183,7 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     n_items, sizes = _sizes(tx)
     sizes[where] += len(new)
     n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
-    if new and not league.any_size and n_pairs > library.max_pairs():
+    if new and n_pairs > library.max_pairs() and not league.any_size:
         raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
     ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
     level = _lowest_bye_level(tx)
@@ -194,7 +195,8 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     if rows:
         tx.connection.execute(insert(_item), [common | row for row in rows])
     _set_active(tx, back, version, active=True, level=level)
-    return [ids[name] if name in ids else known[name].id for name in normal]
+    ids |= {name: row.id for name, row in known.items() if row is not None}
+    return [ids[name] for name in normal]
 
 
 def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, case, delete, func, insert, select, update
 
+from matchbandit.errors import unknown
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
@@ -41,6 +42,10 @@ _MAX_AGE = timedelta(days=36_500)
 _PRUNE_INTERVAL_S = 86_400.0
 MAX_SEED = 2**63 - 1
 _league = schema.league
+_STATUSES = ("active", "archived", "deleted")
+_status = case(
+    (_league.c.deleted_at.is_not(None), "deleted"), (_league.c.archived_at.is_not(None), "archived"), else_="active"
+)
 
 
 class Store:
@@ -165,7 +170,12 @@ class Store:
         if sides is not None and (not isinstance(sides, Mapping) or len(set(map(normalize_name, sides))) != 2):
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
-        results = None if past is None else library.read_past_results(past)
+        kind = "sides" if sides is not None else "players" if players is not None else None
+        results = None if past is None else library.read_past_results(past, kind)
+        if results is not None:
+            library.check_past_results(results, distribution)
+            if kind is None and results.kind == "sides":
+                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
@@ -226,12 +236,9 @@ class Store:
         if search:
             in_title = _league.c.settings["title"].as_string().icontains(search, autoescape=True)
             query = query.where(in_title | _league.c.slug.icontains(search, autoescape=True))
-        query = query.where(
-            _league.c.deleted_at.is_not(None) if status == "deleted" else _league.c.deleted_at.is_(None)
-        )
-        if status != "deleted":
-            is_archived = _league.c.archived_at.is_not(None)
-            query = query.where(is_archived if status == "archived" else ~is_archived)
+        if status not in _STATUSES:
+            raise LeagueError("bad-value", str(unknown("status", status, _STATUSES)))
+        query = query.where(_status == status)
         query = query.order_by(_league.c.slug).limit(None if limit is None else limit + 1)
         with self.database.reading() as connection:
             rows = [LeagueRow(*row) for row in connection.execute(query)]
@@ -345,6 +352,8 @@ class Store:
             except LeagueError as error:
                 if error.code not in ("unknown-league", "league-archived"):  # since it was listed
                     raise
+        if self.database.unwiped:
+            self.database.wipe()
         if self._pruned_at is None or now >= add_seconds(self._pruned_at, _PRUNE_INTERVAL_S):
             self.prune()
             self._pruned_at = now
@@ -419,15 +428,10 @@ class Store:
             .join(change, (change.c.league_id == _league.c.id) & (change.c.version == proposal.c.version))
             .where(*is_open)
         )
-        status = case(
-            (_league.c.deleted_at.is_not(None), "deleted"),
-            (_league.c.archived_at.is_not(None), "archived"),
-            else_="leagues",
-        )
         with self.database.reading() as connection:
             size, free = self.database.size(connection)
             n_open, oldest = connection.execute(open_).one()
-            by_status = {name: n for name, n in connection.execute(select(status, func.count()).group_by(status))}
+            by_status = {name: n for name, n in connection.execute(select(_status, func.count()).group_by(_status))}
             counts = {
                 name: connection.execute(select(func.count()).select_from(table)).scalar_one()
                 for name, table in {
@@ -445,7 +449,10 @@ class Store:
             changes=int(changes),
             open_proposals=n_open,
             oldest_open=oldest,
-            **{"leagues": 0, "archived": 0, "deleted": 0, **by_status, **counts},
+            leagues=by_status.get("active", 0),
+            archived=by_status.get("archived", 0),
+            deleted=by_status.get("deleted", 0),
+            **counts,
         )
 
     def check(self) -> StoreCheck:

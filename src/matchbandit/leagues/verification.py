@@ -106,7 +106,9 @@ HEADER: dict[str, Any] = {
 }
 MARK = "matchbandit-league"
 _header = msgspec.json.Decoder(_struct("header", {"format": int, **HEADER}, rename={"format": MARK}))
-_mark: msgspec.json.Decoder[Any] = msgspec.json.Decoder(msgspec.defstruct("mark", [("format", int)], rename={"format": MARK}))
+_mark: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    msgspec.defstruct("mark", [("format", int)], rename={"format": MARK})
+)
 _row = msgspec.json.Decoder(Union[_ROWS])  # noqa: UP007
 _ITEMS, _PAIRS = {"items": list[_Id]}, {"pairs": list[_Pair]}
 _DATA: dict[str, dict[str, Any]] = {
@@ -138,7 +140,7 @@ _data["configure"] = msgspec.json.Decoder(
 # Verification --------------------------------------------------------------------------------------------------------
 
 
-def verify(lines: Iterable[bytes], source: str) -> dict[str, Any]:
+def verify(lines: Iterable[bytes], source: str, advice: str = "Export it again.") -> dict[str, Any]:
     """Verify the lines of an export, all but its checksum; returns the header and the number of results."""
     numbered = enumerate(lines, 1)
     number, first = next(numbered, (1, b""))
@@ -148,7 +150,7 @@ def verify(lines: Iterable[bytes], source: str) -> dict[str, Any]:
             verifier.read(_row.decode(line))
         verifier.finish()
     except (_Damage, msgspec.DecodeError, RecursionError) as error:
-        raise LeagueError("damaged", f"{source} is damaged: line {number}: {error}. Export it again.") from None
+        raise LeagueError("damaged", f"{source} is damaged: line {number}: {error}. {advice}") from None
     return verifier.header | {"n_results": verifier.n_results}
 
 

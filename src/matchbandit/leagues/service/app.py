@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 
 import anyio
@@ -104,36 +104,31 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stop, state = threading.Event(), app.state
 
     def maintain() -> None:
-        state.store.run_maintenance()
-
-    def prepare() -> None:
-        app.openapi()
-        state.store.warm_up()
-        gc.collect()
-        gc.freeze()  # a full collection of all that was imported would stop requests for 150 ms
-
-    def every(seconds: float, task: Callable[[], None]) -> None:
-        while not stop.wait(seconds):
+        while not stop.wait(state.settings.maintenance_seconds):
             result = "done"
             try:
-                task()
-            except Exception as error:
+                state.store.run_maintenance()
+            except Exception:
                 result = "failed"
-                content = {"code": getattr(error, "code", None)}
-                LOGGER.exception("maintenance failed", extra={"content": content})
+                LOGGER.exception("maintenance failed")
             state.metrics.maintenance.labels(result).inc()
 
     def load() -> None:
         began = time.perf_counter()
-        if not stop.wait(_WARM_UP_DELAY):
-            try:
-                prepare()
-            except Exception:
-                LOGGER.exception("warm-up failed")
-            else:
-                log("warm", seconds=round(time.perf_counter() - began, 1))
+        if stop.wait(_WARM_UP_DELAY):
+            return
+        try:
+            app.openapi()
+            state.store.warm_up()
+        except Exception:
+            LOGGER.exception("warm-up failed")
+        else:
+            log("warm", seconds=round(time.perf_counter() - began, 1))
+        gc.collect()
+        gc.set_threshold(50_000, 20, 100)
+        gc.freeze()  # a full collection of all that was imported would stop requests for 100 ms
 
-    threads = [threading.Thread(target=every, args=(state.settings.maintenance_seconds, maintain), daemon=True)]
+    threads = [threading.Thread(target=maintain, daemon=True)]
     if state.settings.warm_up:
         threads.append(threading.Thread(target=load, daemon=True))
     for thread in threads:
