@@ -95,9 +95,9 @@ class League:
     def _ask(self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str) -> Proposal | None:
         """Decide and write a proposal; None if it was out of date."""
         with self.store.reading(self.slug) as (connection, cached, league):
-            number = self.store.stored_answer(connection, league, request)
-            if number is not None:
-                return self.proposal(number)
+            executed: int | None = self.store.stored_answer(connection, league, request)
+            if executed is not None:
+                return self.proposal(executed)
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
             deadline = league.settings["deadline"]
@@ -121,8 +121,8 @@ class League:
             written.append(proposals.write_proposal(tx, inputs, draft, fit))
             return draft.number
 
-        answer = self.store.write(self.slug, request, write, by=by)
-        return written[-1] if written else None if answer is None else self.proposal(answer)
+        executed = self.store.write(self.slug, request, write, by=by)
+        return written[-1] if written else None if executed is None else self.proposal(executed)
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
