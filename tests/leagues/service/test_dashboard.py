@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +25,16 @@ PAGES = (
     *("/items", "/items/3", "/items/3/erase", "/pair", "/pair?first=%231&second=%233", "/rules", "/history"),
     *("/settings", "/confirm/archive", "/confirm/delete"),
 )
-FORMS = ("ask", "proposals/1/tell", "proposals/1/void", "items", "items/1/leave", "rules", "settings", "lifecycle/archive")
+FORMS = (
+    "ask",
+    "proposals/1/tell",
+    "proposals/1/void",
+    "items",
+    "items/1/leave",
+    "rules",
+    "settings",
+    "lifecycle/archive",
+)
 TABLES = ("items", "ranking", "results", "rules", "proposals", "pairs", "progress", "history")
 VOID_ELEMENTS = ("meta", "link", "input", "br", "path", "polyline", "polygon")
 
@@ -53,7 +62,11 @@ class Page(HTMLParser):
             self._field = name or ""
         if tag == "textarea":
             self.forms[-1][1].append((self._field, ""))
-        if tag == "option" and "select" in self._open and ("selected" in attributes or self._field not in self.fields()):
+        if (
+            tag == "option"
+            and "select" in self._open
+            and ("selected" in attributes or self._field not in self.fields())
+        ):
             self.fill(self._field, value)
         chosen = attributes.get("type") not in ("radio", "checkbox") or "checked" in attributes
         if tag == "input" and name and "form" in self._open and chosen:
@@ -247,9 +260,7 @@ def test_a_scope_shows_its_forms_and_refuses_others(
         ({"Origin": "https://public.example", "Sec-Fetch-Site": "same-origin"}, 303),  # a proxy renames the host
     ],
 )
-def test_a_form_must_be_sent_from_our_own_pages(
-    club: League, desk: Desk, headers: dict[str, str], status: int
-) -> None:
+def test_a_form_must_be_sent_from_our_own_pages(club: League, desk: Desk, headers: dict[str, str], status: int) -> None:
     n_changes = club.info().version
     assert desk.post("/leagues/club/proposals/2/void", headers).status_code == status
     assert club.info().version == n_changes + (status == 303)
@@ -673,5 +684,3 @@ def test_all_pages_work_on_each_database(store_url: str, clock: Clock) -> None:
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refusals take a tenth of a second on purpose; tests of pages need not wait for it."""
     monkeypatch.setattr("matchbandit.leagues.service.access._REFUSAL_SECONDS", 0.0)
-
-
