@@ -35,7 +35,8 @@ def running_totals(bins: Sequence[ProgressBin]) -> list[dict[str, float]]:
 
     Where nothing was expected, because there were no data, what was achieved counts as expected.
     """
-    points, totals = list[dict[str, float]](), dict.fromkeys(("results", "achieved", "expected", "low", "high"), 0.0)
+    points = list[dict[str, float]]()
+    totals: dict[str, float] = dict.fromkeys(("results", "achieved", "expected", "low", "high"), 0)
     for part in bins:
         added = {name: getattr(part, name) for name in ("expected", "low", "high")}
         added |= {"results": part.results, "achieved": part.reward}

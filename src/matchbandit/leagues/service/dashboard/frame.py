@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -17,7 +18,6 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from matchbandit import __version__
 from matchbandit.formatting import fixed, float_text, grouped, plural
 from matchbandit.leagues import League, LeagueError, Store, tokens
 from matchbandit.leagues.errors import CODES
@@ -98,7 +98,7 @@ def _templates() -> Jinja2Templates:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number_text, "time": time_text, "outcome": outcome_text, "zip": zip}
-    environment.globals |= {"query": query, "plural": plural, "version": __version__}
+    environment.globals |= {"query": query, "plural": plural, "version": version("matchbandit")}
     environment.globals["new_key"] = lambda: secrets.token_hex(8)
     return Jinja2Templates(env=environment)
 
