@@ -11,7 +11,7 @@ import pytest
 
 from matchbandit import numba_cache, progress
 from matchbandit.cli.league import VERBS
-from matchbandit.leagues import Store
+from matchbandit.leagues import Store, proposals
 from matchbandit.studies.replay import MIN_TRUTHS, REPEATS
 
 FOUR = ("ann", "bob", "cem", "dee")
@@ -160,7 +160,9 @@ def test_a_scoresheet_contains_no_formulas(say, tmp_path):
     sheet = tmp_path / "week.csv"
     rows = list(csv.reader(io.StringIO(sheet.read_text())))
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
-    sheet.write_text("".join(f"{line}-0.5\n" if line[0] == "1" else f"{line}\n" for line in sheet.read_text().splitlines()))
+    sheet.write_text(
+        "".join(f"{line}-0.5\n" if line[0] == "1" else f"{line}\n" for line in sheet.read_text().splitlines())
+    )
     assert say("tell", "odd", "1", "--sheet", "week.csv", "--json")[0]["recorded"] == 3
 
 
@@ -188,9 +190,11 @@ def test_show_prints_each_list_as_a_table_json_and_csv(say, course):
     assert "waiting for" in say("show", course)
 
 
-def test_show_lists_the_newest_and_those_of_a_time(say, refused, course):
+def test_show_lists_the_newest_and_those_of_a_time(say, refused, course, monkeypatch):
+    monkeypatch.setattr(proposals, "MAX_PAIRS", 1)  # as in a league of thousands: pages are shorter
     for _ in range(3):
         say("ask", course)
+    assert [each["number"] for each in say("show", course, "--proposals", "--limit", "2", "--json")] == [1, 2]
     newest = say("show", course, "--progress", "--newest", "--limit", "2", "--json")
     assert [each["number"] for each in newest] == [3, 2]
     assert len(say("show", course, "--proposals", "--limit", "1", "--json")) == 1
@@ -241,10 +245,16 @@ def rejected(name):
 
 def test_a_rejected_model_is_said_first_and_in_json(say, league):
     rejected("odd")
-    for words in (["show", "odd"], ["ask", "odd"], ["why", "odd", "ann"], ["why", "odd", "ann", "bob"], ["ranking", "odd"]):
+    for words in (
+        ["show", "odd"],
+        ["ask", "odd"],
+        ["why", "odd", "ann"],
+        ["why", "odd", "ann", "bob"],
+        ["ranking", "odd"],
+    ):
         text = say(*words)
         assert text.startswith("warning: The 240 results do not fit the model"), words
-        assert "cucb" in text
+        assert "change the policy" in text
         assert say(*words, "--json")["warning"].startswith("The 240 results do not fit the model")
     assert say("show", "odd", "--proposal", "1", "--json")["warning"] is not None
     assert "rejected" in say("list")
@@ -319,9 +329,13 @@ def test_two_sides_may_share_names(say, refused):
     assert "givers × takers" in say("list")
     assert "Say which side" in refused("why", "swap", "x")
     assert say("why", "swap", "x", "--side", "takers", "--json")["numbers"]["side"] == "takers"
-    assert "--side is given twice" in refused("new", "one", "--side", "ads=a")
+    for sides in (["ads=a"], ["ads=a", "ads=b"], ["=a", "slots=b"], ["a=1", "b=2", "c=3"]):
+        message = refused("new", "one", *(word for side in sides for word in ("--side", side)))
+        assert (
+            f"--side is given twice, for two sides, such as --side ads=spring,summer --side slots=top; got {sides[0]}"
+            in message
+        )
     assert "not both" in refused("new", "one", "ann", "--side", "ads=a", "--side", "slots=b")
-    assert "--side ads is given twice" in refused("new", "one", "--side", "ads=a", "--side", "ads=b")
 
 
 def test_names_may_contain_commas(say):
@@ -430,7 +444,7 @@ def test_replay_without_policies_plays_rank1_thompson(say, refused, tmp_path):
 def test_what_cannot_be_is_refused_in_one_line(refused, course):
     for words, message in {
         ("ask", "curse"): "there is no league 'curse'",
-        ("ask", "\udcff"): "is no valid Unicode text",
+        ("ask", "\udcff"): "U+DCFF",
         ("tell", course, "1", "ann+bob=1"): "no proposal 1",
         ("tell", course, "ann+bob=1"): "the number of the proposal comes first",
         ("tell", course, "one", "ann+bob=1"): "NUMBER takes numbers",
@@ -447,7 +461,7 @@ def test_what_cannot_be_is_refused_in_one_line(refused, course):
         ("new", "two", "--rewards", "poisson"): "poisson",
         ("join", course, "\x07"): "a name needs a character that can be seen",
         ("list", "--store", "none.db"): "there is no store 'none.db'. `matchbandit league new` creates one",
-        ("list", "--store", "mysql://x/y"): "not mysql",
+        ("list", "--store", "mysql://x/y"): "got mysql",
         ("show", course, "--limit", "0"): "--limit",
         ("replay",): "give a league or --file",
         ("replay", course): "has no results yet",

@@ -170,15 +170,21 @@ class Store:
         if sides is not None and (not isinstance(sides, Mapping) or len(set(map(normalize_name, sides))) != 2):
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
-        results = None if past is None else library.read_past_results(past)
+        kind = "sides" if sides is not None else "players" if players is not None else None
+        results = None if past is None else library.read_past_results(past, kind)
+        if results is not None:
+            library.check_past_results(results, distribution)
+            if kind is None and results.kind == "sides":
+                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
             groups = [(normalize_name(side), items.as_list("items", names)) for side, names in sides.items()]
         for place, (_, names) in enumerate(groups):
             columns = (0, 1) if sides is None else (place,)
-            in_rows = {normalize_name(row[column]) for row in rows for column in columns}
-            names.extend(sorted(in_rows - set(map(normalize_name, names))))
+            in_rows = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
+            known = set(map(normalize_name, names))
+            names.extend(name for name in in_rows if name not in known)  # in the order of the log
         config = new_settings("players" if sides is None else "sides", distribution, settings)
         values = {
             "slug": slug,

@@ -52,8 +52,8 @@ _REWARDS_HELP = "bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS
 
 
 @partial(on_store, create=True)
-@with_options("changes", _SETTINGS)
-@with_options("reading", FILE_OPTIONS)
+@partial(with_options, name="changes", options=_SETTINGS)
+@partial(with_options, name="reading", options=FILE_OPTIONS)
 def new(
     store: "Store",
     league: LeagueName,
@@ -88,7 +88,7 @@ def new(
 
 
 @on_league
-@with_options("changes", _SETTINGS)
+@partial(with_options, name="changes", options=_SETTINGS)
 def set_(league: "League", *, changes: dict[str, Any]) -> Output:
     """Change the settings of a league, such as its policy.
 
@@ -115,16 +115,11 @@ def league_output(league: "League", hint: str = "") -> Output:
 
 def _parse_sides(texts: list[str]) -> dict[str, list[str]]:
     """Parse the two sides with their items, from `ads=spring,summer` and `slots=top,left`."""
-    sides: dict[str, list[str]] = {}
-    for text in texts:
-        name, _, items = text.partition("=")
-        if name.strip() in sides:
-            raise MatchbanditError(f"--side {name.strip()} is given twice. The two sides have two names.")
-        if not name.strip():
-            raise MatchbanditError(f"--side takes a side and its items, such as ads=spring,summer; got {text!r}.")
-        sides[name.strip()] = parse_names([items])
-    if len(sides) not in (0, 2):
-        raise MatchbanditError(f"--side is given twice, once for each side; got {len(sides)}.")
+    parts = [text.partition("=") for text in texts]
+    sides = {name.strip(): parse_names([items]) for name, _, items in parts}
+    if texts and not (len(texts) == len(sides) == 2 and all(sides)):
+        example = "--side ads=spring,summer --side slots=top"
+        raise MatchbanditError(f"--side is given twice, for two sides, such as {example}; got {', '.join(texts)}.")
     return sides
 
 
@@ -164,10 +159,7 @@ def import_(
     """
     if as_ is not None and len(files) > 1:
         raise MatchbanditError("--as names one league; import one file at a time with it.")
-    try:
-        names = [store.import_league(file, slug=as_).slug for file in files]
-    except OSError as error:
-        raise MatchbanditError(f"{error.filename} cannot be read: {error.strerror}.") from None
+    names = [store.import_league(file, slug=as_).slug for file in files]
     return Output(names, "\n".join(f"{name}: from {file}" for name, file in zip(names, files, strict=True)))
 
 
