@@ -7,9 +7,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, inspect, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SAWarning
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from matchbandit.extras import need
@@ -62,12 +63,18 @@ class Database:
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.unwiped = False
         """Whether erased data may still be in SQLite's write-ahead log, since somebody was reading."""
-        in_memory = self.is_sqlite and parsed.database in (None, "", ":memory:")
-        self._file = Path(parsed.database or "") if self.is_sqlite and not in_memory else None
+        name = parsed.database or ":memory:"
+        in_memory = self.is_sqlite and name == ":memory:"
+        self._file = Path(name) if self.is_sqlite and not in_memory and not name.startswith("file:") else None
         if self._file is not None:
             self._create_file(self._file)
         self._identity = None if self._file is None else _identity(self._file)
-        self.engine = _engine(parsed, timeout, in_memory=in_memory)
+        try:
+            with catch_warnings():
+                simplefilter("error", SAWarning)  # an argument in the URL that would be ignored
+                self.engine = _engine(parsed, timeout, in_memory=in_memory)
+        except SAWarning as error:
+            raise LeagueError("bad-value", f"the URL {self.display_url} cannot be used: {error.args[0]}.") from None
         # SQLite has one writer at a time, for which processes poll; threads of one process queue here. A database in
         # memory has one connection for all.
         self._writer = Lock() if self.is_sqlite else None
@@ -109,7 +116,7 @@ class Database:
         """A read transaction: a consistent snapshot, without locks."""
         with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
             if not self.is_sqlite:
-                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
@@ -202,10 +209,11 @@ class Database:
             return []
         with self._outside_transactions() as connection:
             verdicts = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+            if verdicts != ["ok"]:
+                return [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts]
             orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-        problems = [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts if verdict != "ok"]
         tables = sorted({row[0] for row in orphans})
-        return problems + [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
+        return [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
 
     def size(self, connection: Connection) -> tuple[int, int | None]:
         """The bytes on disk, and how many of them a SQLite file does not use."""
