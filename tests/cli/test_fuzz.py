@@ -53,8 +53,8 @@ LEAGUE = [
     "why course", "join course eve", "leave course eve", "leave course cem --erase-name", "rename course dee Dee",
     "rule course", "rule course exclude ann+cem", "rule course unexclude ann+cem", "rule course pin ann+dee",
     "rule course unpin ann+dee", "set course --policy cts-beta --deadline 2h", "set course --option half_life=50",
-    "replay course --runs 40 --horizon 10 --workers 1", "replay --file notes.txt", "archive course", "restore course",
-    "delete course --yes", "export course --out out.jsonl", "export --without-names", "import out.jsonl --as again",
+    "replay course --runs 40 --horizon 10 --workers 1", "replay --file notes.txt", "archive club", "restore club",
+    "delete club --yes", "export course --out out.jsonl", "export --without-names", "import out.jsonl --as again",
 ]  # fmt: skip
 """Verbs of leagues that work, or nearly, on the league that was founded before."""
 

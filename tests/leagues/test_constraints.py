@@ -125,7 +125,7 @@ def test_ask_with_impossible_fixed_pairs_names_them(club: League) -> None:
     refused("infeasible", "is in another fixed pair", club, fixed=[("bob", "ann"), ("ann", "cem")])
     refused("contradiction", "'ann' and 'eve' are excluded", club, fixed=[("ann", "eve")])
     club.configure(selection="pair")
-    refused("infeasible", "one pair at a time; got 2 fixed ones", club, fixed=[("ann", "bob"), ("cem", "dee")])
+    refused("infeasible", "one pair at a time; got 2 fixed", club, fixed=[("ann", "bob"), ("cem", "dee")])
     assert [pair.names for pair in club.ask(fixed=[("ann", "bob")]).pairs] == [("ann", "bob")]
 
 

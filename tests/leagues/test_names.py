@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matchbandit.leagues import LeagueError
+from matchbandit.leagues import LeagueError, Store
 from matchbandit.leagues.names import MAX_NAME_LENGTH, check_slug, label_number, normalize_name
 
 
@@ -63,3 +63,48 @@ def test_check_slug_returns_valid_names(slug: str) -> None:
 def test_check_slug_refuses_others(slug: object) -> None:
     with pytest.raises(LeagueError, match="lower-case letters, digits and hyphens"):
         check_slug(slug)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("anne", "no player is named 'anne'; did you mean 'ann'?"),
+        ("cem", "no player is named 'cem'; did you mean 'Cem'?"),
+        ("lee", "no player is named 'lee'; did you mean 'Ann Lee'?"),
+        ("zzz", "no player is named 'zzz'."),
+        ("50%", "no player is named '50%'."),
+        (9, "no player has the id 9."),
+        ("#9", "no player has the id 9."),
+        (True, "items are given by name or id; got True."),
+        (1.5, "items are given by name or id; got 1.5."),
+    ],
+)
+def test_leave_of_an_unknown_player_suggests_the_nearest_name(name: object, message: str, store: Store) -> None:
+    league = store.create("club", players=["ann", "bob", "Cem", "Ann Lee"])
+    with pytest.raises(LeagueError) as caught:
+        league.leave(name)  # type: ignore[arg-type]
+    assert (caught.value.code, str(caught.value)) == ("unknown-item", message)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Bar", "no item of ads is named 'Bar'; it is one of slots. A pair is one of ads, then one of slots."),
+        (4, "no item of ads has the id 4; it is one of slots. A pair is one of ads, then one of slots."),
+        ("shoos", "no item of ads is named 'shoos'; did you mean 'shoes'?"),
+        ("bar", "no item of ads is named 'bar'."),
+    ],
+)
+def test_leave_of_an_item_of_the_other_side_says_so(name: str | int, message: str, store: Store) -> None:
+    market = store.create("market", sides={"ads": ["top", "shoes"], "slots": ["top", "Bar"]})
+    with pytest.raises(LeagueError) as caught:
+        market.leave(name, side="ads")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("pair", ["ab", ("ann",), ("ann", "bob", "cem"), 7, ("ann", "ann")])
+def test_exclude_refuses_anything_but_two_names(pair: object, store: Store) -> None:
+    league = store.create("club", players=["ann", "bob", "cem"])
+    with pytest.raises(LeagueError, match="a pair is two") as caught:
+        league.exclude([pair])
+    assert caught.value.code == "bad-value"

@@ -60,7 +60,9 @@ def kill_some(url: str, *, processes: int, kills: int) -> None:
     create(url)
     reports: list[Report] = []
     for kill in range(kills):
-        with working(*(Worker(play, url, f"worker {kill}-{number}", ENDLESS) for number in range(processes))) as workers:
+        with working(
+            *(Worker(play, url, f"worker {kill}-{number}", ENDLESS) for number in range(processes))
+        ) as workers:
             for number, report in enumerate(workers[0].reports()):
                 reports.append(report)
                 if number == 3 + 5 * kill % 7:

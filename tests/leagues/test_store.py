@@ -91,6 +91,13 @@ def test_leagues_are_searched_filtered_and_paged(store):
     assert refused(store.leagues, status="gone") == "bad-value"
 
 
+def test_configure_refuses_a_policy_that_does_not_support_the_size(sqlite_url):
+    with Store(sqlite_url) as store:
+        club = store.create("club", players=[f"p{k}" for k in range(6400)])
+        assert refused(club.configure, policy="cucb") == "not-supported"
+        assert club.check() == []
+
+
 # Archiving, deleting, erasing ----------------------------------------------------------------------------------------
 
 

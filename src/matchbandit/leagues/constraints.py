@@ -100,7 +100,8 @@ def _fixed(
     for pair in listed:
         ids = index.resolve_pair(pair)
         if ids in excluded:
-            raise LeagueError("contradiction", f"{index.pair_text(ids)} are excluded. Remove the exclusion first (unexclude).")
+            message = f"{index.pair_text(ids)} are excluded. Remove the exclusion first (unexclude)."
+            raise LeagueError("contradiction", message)
         if not set(ids) <= present:
             raise LeagueError("infeasible", f"{index.pair_text(ids)} are a fixed pair but not both available.")
         if set(ids) & taken:
@@ -108,7 +109,7 @@ def _fixed(
         taken |= set(ids)
         pairs.append(ids)
     if len(pairs) > 1 and one_pair:
-        raise LeagueError("infeasible", f"this league proposes one pair at a time; got {len(pairs)} fixed ones. Fix one.")
+        raise LeagueError("infeasible", f"this league proposes one pair at a time; got {len(pairs)} fixed.")
     for pin in state.pins:
         if set(pin) <= present and not set(pin) & taken:
             taken |= set(pin)

@@ -26,7 +26,7 @@ def explain_item(model: StrengthModel, item: int, warning: str | None) -> Explan
     row, active = model.standing(item), model.state.items[item - 1].active
     n_ranked = sum(each.side == row.side for each in model.ranking)
     about = f"{row.estimate:.2f} ({_between(row.low, row.high)})"
-    if not model.state.n_results:
+    if not model.state.league.n_results:
         text = NO_DATA
     elif row.mean is None:
         text = f"{row.name} has no results yet, so its strength is taken to be average: {about}."

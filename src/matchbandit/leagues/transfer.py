@@ -197,7 +197,7 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
         if (
             not 1 <= count <= library.max_plays() - before[0]
             or not math.isfinite(total)
-            or league.distribution.impossible(np.float64(total), count)
+            or league.distribution.impossible(np.array(total), count)
         ):
             raise LeagueError("reward-outside", f"{count} results of {first!r} and {second!r} cannot sum to {total!r}.")
         new.add(pair)

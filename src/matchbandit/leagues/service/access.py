@@ -17,6 +17,7 @@ from anyio import CapacityLimiter, Semaphore, to_thread
 from fastapi import Depends, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from starlette.requests import ClientDisconnect
 
 from matchbandit.errors import unknown
 from matchbandit.leagues import League, LeagueError, Store, tokens
@@ -351,7 +352,7 @@ async def chunks(request: Request) -> AsyncIterator[bytes]:
         try:
             with anyio.fail_after(end - time.monotonic()):
                 chunk = await anext(stream, None)
-        except TimeoutError:
+        except (TimeoutError, ClientDisconnect):
             raise LeagueError("body-too-slow", f"the body did not arrive within {seconds:g} s.") from None
         if chunk is None:
             return

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+import math
 import shlex
 import signal
 import socket
@@ -17,7 +18,7 @@ import uvicorn
 from anyio import CapacityLimiter, Lock, to_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from matchbandit.leagues import LeagueError, Store, tokens
 from matchbandit.leagues.service import api, dashboard, documentation
@@ -70,14 +71,8 @@ def _add_health(app: FastAPI, store: Store) -> None:
     """Routes for probes and Prometheus."""
     lock, threads, ready_until = Lock(), CapacityLimiter(1), 0.0
 
-    @app.get(HEALTH, include_in_schema=False)
-    async def healthz() -> Response:
-        """Answers as long as the process does; it asks nobody."""
-        return Response("ok")
-
-    @app.get("/readyz", include_in_schema=False)
-    async def readyz() -> Response:
-        """Can the store be written? Probes need no token: they share an answer, and a thread of their own."""
+    async def check_store() -> None:
+        """Raise unless the store can be written; many probes share an answer, and a thread of their own."""
         nonlocal ready_until
         async with lock:
             if ready_until < time.monotonic():
@@ -86,16 +81,34 @@ def _add_health(app: FastAPI, store: Store) -> None:
                 if scope.cancelled_caught:
                     raise LeagueError("store-busy", f"the store did not answer within {_PROBE_SECONDS:g} s.")
                 ready_until = time.monotonic() + _READY_SECONDS
+
+    @app.get(HEALTH, include_in_schema=False)
+    async def healthz() -> Response:
+        """Answers as long as the process does; it asks nobody."""
+        return Response("ok")
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        """Can the store be written?"""
+        await check_store()
         return Response("ok")
 
     needed = requires("read", in_league=False, in_outage=True)
 
     @app.get("/metrics", include_in_schema=False, dependencies=[needed])
-    def metrics(request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         """Metrics are about all leagues, and so must be the token; with the store away they say so."""
         if request.state.access.token.leagues is not None:
             raise LeagueError("not-allowed", "the metrics are about all leagues, and the token is for some only.")
-        return Response(request.app.state.metrics.text(store), media_type=CONTENT_TYPE_LATEST)
+        metrics = request.app.state.metrics
+        try:
+            await check_store()
+            metrics.open.set((await to_thread.run_sync(store.info, limiter=threads)).open_proposals)
+            metrics.store_up.set(1)
+        except LeagueError:
+            metrics.open.set(math.nan)
+            metrics.store_up.set(0)
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 @contextlib.asynccontextmanager

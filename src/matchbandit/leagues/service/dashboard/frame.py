@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -17,7 +18,6 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from matchbandit import __version__
 from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import fixed, float_text, grouped, plural
 from matchbandit.leagues import League, LeagueError, Store, tokens
@@ -94,7 +94,7 @@ def query(request: Request, **changes: object) -> str:
 _ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 _ENVIRONMENT.loader = FileSystemLoader(_FOLDER / "templates")
 _ENVIRONMENT.filters |= {"number": number_text, "time": time_text, "outcome": outcome_text, "zip": zip}
-_ENVIRONMENT.globals |= {"query": query, "plural": plural, "version": __version__}
+_ENVIRONMENT.globals |= {"query": query, "plural": plural, "version": version("matchbandit")}
 _ENVIRONMENT.globals["new_key"] = lambda: secrets.token_hex(8)
 _TEMPLATES = Jinja2Templates(env=_ENVIRONMENT)
 
