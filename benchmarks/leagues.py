@@ -42,7 +42,12 @@ for line in sys.stdin:
     used = time.process_time() - start
     print(json.dumps([used, [answer.number, pairs(answer)] if do == "ask" else None]), flush=True)
 """
-_TOKEN = "import sys; print(tokens.create(Store(sys.argv[1]), 'benchmark', scope='admin')[1])"
+_TOKENS = """
+import sys
+store = Store(sys.argv[1])
+for k in range(int(sys.argv[2])):
+    print(tokens.create(store, str(k), scope="admin")[1])
+"""
 
 
 class Side:
@@ -98,15 +103,16 @@ class Served(Side):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        create = [sys.executable, "-c", f"{imports}\n{_TOKEN}", self.url]
-        self.token = subprocess.run(create, env=self.environment, check=True, capture_output=True, text=True).stdout
+        create = [sys.executable, "-c", f"{imports}\n{_TOKENS}", self.url, str(CONNECTIONS)]
+        created = subprocess.run(create, env=self.environment, check=True, capture_output=True, text=True).stdout
+        self.tokens = created.split()
         self.environment |= {"MATCHBANDIT_STORE": self.url, "MATCHBANDIT_PORT": str(self.port)}
         self.environment["MATCHBANDIT_SERVE_PORT"] = str(self.port)
         self.process = self.start(stack, *command, stderr=subprocess.DEVNULL)
         while not self._is_ready():
             assert self.process.poll() is None, "the server does not start"
             time.sleep(0.1)
-        self.connection = self.connect()
+        self.clients = [Client(self, token) for token in self.tokens]
 
     def _is_ready(self) -> bool:
         with suppress(OSError):
@@ -115,45 +121,49 @@ class Served(Side):
             return connection.getresponse().status == 200
         return False
 
-    def connect(self) -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self.port, timeout=120)
-
     def create(self, slug: str, n: int) -> None:
-        self._send(self.connection, "", {"slug": slug, "players": [f"p{k}" for k in range(n)], "seed": 1})
+        self.clients[0].send("", {"slug": slug, "players": [f"p{k}" for k in range(n)], "seed": 1})
 
     def ask(self, slug: str) -> tuple[float, tuple[int, list[Any]]]:
-        used, answer = self._send(self.connection, f"/{slug}/proposals", {})
+        used, answer = self.clients[0].send(f"/{slug}/proposals", {})
         rows = [pair.get("names") or pair["pair"] for pair in answer["pairs"]]
         return used, (answer["number"], rows)
 
-    def tell(self, slug: str, number: int, rows: list[Any], connection: HTTPConnection | None = None) -> float:
+    def tell(self, slug: str, number: int, rows: list[Any], client: int = 0) -> float:
         body = {"outcomes": [{"pair": [a, b], "reward": reward} for a, b, reward in rows]}
-        return self._send(connection or self.connection, f"/{slug}/proposals/{number}/outcomes", body)[0]
+        return self.clients[client].send(f"/{slug}/proposals/{number}/outcomes", body)[0]
 
     def tell_singly(self, slug: str, number: int, rows: list[Any]) -> float:
-        """The seconds that `CONNECTIONS` clients need for outcomes one by one."""
-        parts = [(self.connect(), rows[k::CONNECTIONS]) for k in range(CONNECTIONS)]
+        """The seconds that all clients together need for outcomes one by one."""
 
-        def work(part: tuple[HTTPConnection, list[Any]]) -> None:
-            for row in part[1]:
-                self.tell(slug, number, [row], part[0])
+        def work(client: int) -> None:
+            for row in rows[client::CONNECTIONS]:
+                self.tell(slug, number, [row], client)
 
         start = time.perf_counter()
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            list(pool.map(work, parts))
+            list(pool.map(work, range(CONNECTIONS)))
         return time.perf_counter() - start
 
-    def _cpu(self) -> float:
+    def cpu(self) -> float:
         return time.clock_gettime((~self.process.pid << 3) | 2)  # the clock of another process, as Linux numbers them
 
-    def _send(self, connection: HTTPConnection, path: str, body: Any) -> Any:
-        start = self._cpu()
-        headers = {"Authorization": f"Bearer {self.token.strip()}", "Content-Type": "application/json"}
-        connection.request("POST", f"/v1/leagues{path}", json.dumps(body), headers)
-        answer = connection.getresponse()
+
+class Client:
+    """A connection with a token of its own."""
+
+    def __init__(self, server: Served, token: str) -> None:
+        self.server, self.connection = server, HTTPConnection("127.0.0.1", server.port, timeout=120)
+        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def send(self, path: str, body: Any) -> Any:
+        """The CPU of the server, and its answer."""
+        start = self.server.cpu()
+        self.connection.request("POST", f"/v1/leagues{path}", json.dumps(body), self.headers)
+        answer = self.connection.getresponse()
         content = answer.read()
         assert answer.status in (200, 201), content
-        return self._cpu() - start, json.loads(content)
+        return self.server.cpu() - start, json.loads(content)
 
 
 def outcomes(number: int, pairs: list[Any]) -> list[Any]:

@@ -1,23 +1,55 @@
 """The database of a store: SQLite or PostgreSQL, transactions, and readable errors."""
 
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, inspect, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SAWarning
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from matchbandit.leagues import schema
+from matchbandit.extras import need
+from matchbandit.leagues import migrations, schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.views import create_views
 
-_CREATION_LOCK = 0x6D62  # an advisory lock of PostgreSQL, under which tables are created
+_HEADER = b"SQLite format 3\0"
+_LOCK_NUMBER = 0x6D62  # PostgreSQL's advisory lock, under which tables are created and migrated
+_CHECKPOINT_TIMEOUT_MS = 1000
+_BUSY, _UNUSABLE = "store-busy", "store-unusable"
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: (_BUSY, "is locked by another program. Try again."),
+    sqlite3.SQLITE_LOCKED: (_BUSY, "is locked by another request. Try again."),
+    sqlite3.SQLITE_READONLY: (_UNUSABLE, "is read-only. Allow this program to write to the file and its folder."),
+    sqlite3.SQLITE_FULL: (_UNUSABLE, "is full: nothing was written. Free space on its disk."),
+    sqlite3.SQLITE_IOERR: (_UNUSABLE, "cannot be read or written: the disk failed."),
+    sqlite3.SQLITE_CORRUPT: (_UNUSABLE, "is damaged. Restore a backup."),
+    sqlite3.SQLITE_CANTOPEN: (_UNUSABLE, "cannot be opened. Check the path, and the permissions of file and folder."),
+    sqlite3.SQLITE_NOTADB: (_UNUSABLE, "is not a SQLite database. Choose another file."),
+    sqlite3.SQLITE_PERM: (_UNUSABLE, "cannot be opened: permission denied."),
+    sqlite3.SQLITE_AUTH: (_UNUSABLE, "cannot be opened: permission denied."),
+}
+"""What SQLite's primary error codes mean."""
+_POSTGRESQL = {
+    "55P03": (_BUSY, "is locked by another request. Try again."),
+    "40001": (_BUSY, "was changed by another request meanwhile. Try again."),
+    "40P01": (_BUSY, "was locked by several requests at once. Try again."),
+    "53300": (_BUSY, "has no connection left. Try again."),
+    "53": (_UNUSABLE, "is out of disk space or memory: nothing was written."),
+    "25006": (_UNUSABLE, "is read-only: this server is a replica, or the database is configured so."),
+    "42501": (_UNUSABLE, "does not grant this user the privileges that it needs."),
+    "08": (_UNUSABLE, "cannot be reached. Check its address, and that it is running."),
+    "3D": (_UNUSABLE, "does not exist. Create the database first."),
+    "28": (_UNUSABLE, "does not let this user in. Check the name and the password."),
+    "57": (_UNUSABLE, "ended the session. Try again once it runs."),
+    "58": (_UNUSABLE, "cannot be read or written: its disk failed."),
+    "XX": (_UNUSABLE, "is damaged, or its server failed."),
+}
+"""What PostgreSQL's error codes mean, or their classes."""
 
 
 class Database:
@@ -25,63 +57,115 @@ class Database:
 
     def __init__(self, url: str, *, timeout: float = 20.0) -> None:
         """`timeout` is the number of seconds that a transaction waits for others."""
+        parsed = _parse_url(url)
         self.timeout = timeout
-        self.engine = _engine(url, timeout)
-        self.display_url = self.engine.url.render_as_string(hide_password=True)
-        self.is_sqlite = self.engine.dialect.name == "sqlite"
-        # SQLite has one writer at a time, for which processes poll; threads of one process queue here.
+        self.display_url = parsed.set(drivername=parsed.get_backend_name()).render_as_string(hide_password=True)
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self.unwiped = False
+        """Whether erased data may still be in SQLite's write-ahead log, since somebody was reading."""
+        name = parsed.database or ":memory:"
+        in_memory = self.is_sqlite and name == ":memory:"
+        self._file = Path(name) if self.is_sqlite and not in_memory and not name.startswith("file:") else None
+        if self._file is not None:
+            self._create_file(self._file)
+        self._identity = None if self._file is None else _identity(self._file)
+        try:
+            with catch_warnings():
+                simplefilter("error", SAWarning)  # an argument in the URL that would be ignored
+                self.engine = _engine(parsed, timeout, in_memory=in_memory)
+        except SAWarning as error:
+            raise LeagueError("bad-value", f"the URL {self.display_url} cannot be used: {error.args[0]}.") from None
+        # SQLite has one writer at a time, for which processes poll; threads of one process queue here. A database in
+        # memory has one connection for all.
         self._writer = Lock() if self.is_sqlite else None
+        self._reader = self._writer if in_memory else None
         self.secret = self._prepare()
 
+    def _create_file(self, file: Path) -> None:
+        """Create the file; refuse others: SQLite would overwrite one that is too short to be a database."""
+        if not file.absolute().parent.is_dir():
+            raise self._unusable(f"is in a folder that does not exist: {str(file.parent)!r}. Create it first.")
+        try:
+            file.touch(mode=0o600, exist_ok=True)  # it will hold names
+            with file.open("rb") as opened:
+                header = opened.read(len(_HEADER))
+        except IsADirectoryError:
+            raise self._unusable("is a folder. Choose a file.") from None
+        except OSError as error:
+            raise self._unusable(f"cannot be opened: {error.strerror}.") from None
+        if header not in (b"", _HEADER):
+            raise self._unusable("is not a SQLite database. Choose another file.")
+
     def _prepare(self) -> str:
-        """Create the tables of a new store; refuse another version. Returns the secret of the store."""
-        if self.is_sqlite and (name := self.engine.url.database) and not Path(name).exists():
-            Path(name).touch(mode=0o600)  # it will hold names
-        with self.writing() as connection:
-            if not self.is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _CREATION_LOCK})
-            if not inspect(connection).has_table(schema.store.name):
-                schema.metadata.create_all(connection)
-                create_views(connection)
-                connection.execute(
-                    insert(schema.store).values(id=1, version=schema.VERSION, secret=secrets.token_hex(32))
-                )
-            version, secret = connection.execute(select(schema.store.c.version, schema.store.c.secret)).one()
-        if version != schema.VERSION:
-            raise LeagueError(
-                "store-unusable",
-                f"the store {self.display_url} has version {version}, and this matchbandit reads {schema.VERSION}.",
-            )
-        return str(secret)
+        """Create the tables of a new store, or migrate those of an older version. Returns the secret of the store."""
+        with self.reading() as connection:
+            is_current = migrations.find_version(connection) == schema.VERSION
+            others = inspect(connection).get_table_names() if self.is_sqlite and not is_current else []
+        if others and schema.store.name not in others:
+            raise self._unusable(f"is the database of another program: it has a table {others[0]!r}.")
+        if not is_current:
+            with self.writing() as connection:
+                if not self.is_sqlite:
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK_NUMBER})")
+                migrations.upgrade(connection, self.display_url)
+        with self.reading() as connection:
+            return str(connection.execute(schema.store.select()).one().secret)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A read transaction: a consistent snapshot, without locks."""
-        with self._errors(), self.engine.connect() as connection:
+        with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
             if not self.is_sqlite:
-                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A write transaction; on SQLite, the only one at a time."""
-        if self._writer is not None and not self._writer.acquire(timeout=self.timeout):
-            raise LeagueError("store-busy", f"the store {self.display_url} is busy. Try again.")
-        try:
-            with self._errors(), self.engine.connect() as connection:
+        with self._turn(self._writer), self._errors():
+            if self._file is not None and _identity(self._file) != self._identity:
+                raise self._unusable(
+                    "was replaced or removed while it was in use. Restart this program; stop it before you restore a "
+                    "backup."
+                )
+            with self.engine.connect() as connection:
                 connection.execution_options(writes=True)
                 with connection.begin():
                     yield connection
+
+    @contextmanager
+    def _turn(self, lock: "Lock | None") -> Iterator[None]:
+        if lock is None:
+            yield
+            return
+        if not lock.acquire(timeout=self.timeout):
+            raise LeagueError(_BUSY, f"the store {self.display_url} is busy with other requests. Try again.")
+        try:
+            yield
         finally:
-            if self._writer is not None:
-                self._writer.release()
+            lock.release()
+
+    @contextmanager
+    def _outside_transactions(self) -> Iterator[Connection]:
+        """A connection for what SQLite does not do within a transaction."""
+        with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
+            yield connection.execution_options(begins=False)
 
     def wipe(self) -> None:
-        """Truncate SQLite's write-ahead log, so that erased data does not remain in it."""
-        if self.is_sqlite:
-            with self._errors(), self.engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Truncate SQLite's write-ahead log, so that erased data does not remain in it.
+
+        Whoever reads an older snapshot prevents it; `unwiped` then says that it is to be tried again.
+        """
+        if not self.is_sqlite:
+            return
+        self.unwiped = True
+        with suppress(LeagueError), self._outside_transactions() as connection:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_TIMEOUT_MS}")
+            try:
+                self.unwiped = bool(connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one())
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * self.timeout)}")
 
     def backup(self, path: Path) -> None:
         """Copy a SQLite store that is in use into a new file, as of one moment, and check the copy."""
@@ -94,7 +178,7 @@ class Database:
         partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
         try:
             partial.touch(mode=0o600, exist_ok=False)
-            with self.engine.connect() as connection, closing(sqlite3.connect(partial)) as copy:
+            with self._outside_transactions() as connection, closing(sqlite3.connect(partial)) as copy:
                 connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, readable from read-only media
                 (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
@@ -110,7 +194,7 @@ class Database:
 
     def vacuum(self) -> None:
         """Return unused space to the disk."""
-        with self._errors(), self.engine.connect() as connection:
+        with self._outside_transactions() as connection:
             if self.is_sqlite:
                 connection.connection.driver_connection.execute("VACUUM")  # type: ignore[union-attr]
             else:
@@ -123,12 +207,13 @@ class Database:
         """What is wrong with the file of a SQLite store; PostgreSQL checks itself."""
         if not self.is_sqlite:
             return []
-        with self._errors(), self.engine.connect() as connection:
+        with self._outside_transactions() as connection:
             verdicts = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+            if verdicts != ["ok"]:
+                return [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts]
             orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-        problems = [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts if verdict != "ok"]
         tables = sorted({row[0] for row in orphans})
-        return problems + [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
+        return [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
 
     def size(self, connection: Connection) -> tuple[int, int | None]:
         """The bytes on disk, and how many of them a SQLite file does not use."""
@@ -144,58 +229,100 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        """Turn what the database says into errors that a user can act on."""
         try:
             yield
-        except NoConnection as error:
-            raise LeagueError("store-busy", "all connections of the store are in use. Try again.") from error
-        except DBAPIError as error:
-            busy = isinstance(error, OperationalError) and _is_busy(error.orig)
-            if busy:
-                raise LeagueError("store-busy", f"the store {self.display_url} is busy. Try again.") from error
-            if isinstance(error, OperationalError):
-                reason = str(error.orig).strip().splitlines()[0]
-                raise LeagueError(
-                    "store-unusable", f"the store {self.display_url} cannot be used: {reason}."
-                ) from error
-            raise
+        except NoConnection:
+            raise LeagueError(_BUSY, "all connections of the store are in use. Try again.") from None
+        except UnicodeEncodeError as error:
+            raise LeagueError(
+                "bad-value", f"a text has U+{ord(error.object[error.start]):04X}, which is no character. Leave it out."
+            ) from None
+        except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:
+            translated = self._translate(error.orig if isinstance(error, DBAPIError) else error)
+            if translated is None:
+                raise
+            raise translated from error
+
+    def _translate(self, error: Any) -> LeagueError | None:
+        """The error of a driver as one of ours; None if it is no outage."""
+        text = str(error).strip().partition("\n")[0].rstrip(".")
+        if self.is_sqlite:
+            meaning = _SQLITE.get(getattr(error, "sqlite_errorcode", -1) & 0xFF)
+            if meaning is None and "Could not decode to UTF-8" in text:  # the message repeats the text
+                meaning, text = _SQLITE[sqlite3.SQLITE_CORRUPT], "a text is not UTF-8"
+        else:
+            if "NUL (0x00)" in text:
+                return LeagueError("bad-value", "a text has U+0000, which is no character. Leave it out.")
+            # Without a state there was no session: the address was not found, or the connection was refused or lost.
+            is_lost = isinstance(error, self.engine.dialect.loaded_dbapi.OperationalError)
+            state = error.sqlstate or ("08" if is_lost else "")
+            meaning = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
+        if meaning is None:
+            return None
+        code, message = meaning
+        return LeagueError(code, f"the store {self.display_url} {message} The database says: {text}.")
+
+    def _unusable(self, message: str) -> LeagueError:
+        return LeagueError(_UNUSABLE, f"the store {self.display_url} {message}")
 
 
-def _is_busy(error: Any) -> bool:
-    if isinstance(error, sqlite3.Error):
-        return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    return getattr(error, "sqlstate", None) in ("55P03", "40001", "40P01", "53300")
-
-
-def _engine(url: str, timeout: float) -> Engine:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
         raise LeagueError(
-            "bad-value", "a store is given as sqlite:///file.db or postgresql://user@host/name."
+            "bad-value",
+            f"a store is given as sqlite:///{url or 'club.db'} or postgresql://user@host/name; got {url!r}.",
         ) from None
-    if parsed.drivername == "postgresql":
-        parsed = parsed.set(drivername="postgresql+psycopg")
-    if parsed.get_backend_name() == "postgresql":
-        options = f"-c lock_timeout={int(timeout * 1000)}"
-        return create_engine(
-            parsed, pool_size=8, max_overflow=12, pool_timeout=timeout, connect_args={"options": options}
-        )
-    if parsed.get_backend_name() != "sqlite":
-        raise LeagueError("bad-value", f"a store is SQLite or PostgreSQL, not {parsed.get_backend_name()}.")
-    engine = create_engine(
-        parsed, pool_size=8, max_overflow=40, pool_timeout=timeout, connect_args={"timeout": timeout}
-    )
+    backend = parsed.get_backend_name()
+    if backend in ("postgresql", "postgres"):
+        need("psycopg", "a store in PostgreSQL")
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise LeagueError("bad-value", f"a store is in SQLite or PostgreSQL; got {backend}.")
+    return parsed.set(drivername="sqlite+pysqlite")
 
-    @event.listens_for(engine, "connect")
-    def prepare(connection: sqlite3.Connection, _: object) -> None:
-        connection.isolation_level = None  # transactions begin below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-            connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        # A write transaction takes the lock at its start: one that begins to write later may find the store changed.
-        is_write = connection.get_execution_options().get("writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if is_write else "BEGIN")
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
+
+def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
+    common = {"pool_size": 8, "pool_timeout": timeout}
+    if url.get_backend_name() == "postgresql":
+        # A connection that was lost, such as by a restart of PostgreSQL, is replaced when it is taken from the pool.
+        arguments = {"connect_timeout": max(2, round(timeout))}
+        engine = create_engine(url, max_overflow=12, pool_pre_ping=True, connect_args=arguments, **common)
+        event.listen(engine, "connect", lambda connection, _: _set_lock_timeout(connection, timeout))
+        return engine
+    if in_memory:
+        engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
+    else:
+        engine = create_engine(url, max_overflow=40, connect_args={"timeout": timeout}, **common)
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _set_lock_timeout(connection: Any, timeout: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {round(1000 * timeout)}")
+    connection.commit()
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin below
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A write transaction takes the lock at its start: one that begins to write later may find the store changed.
+    options = connection.get_execution_options()
+    if options.get("begins", True):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")

@@ -32,14 +32,16 @@ _SET_OUTCOME = Statement(
     .where(*_OF_PROPOSAL, *_THIS_PAIR)
     .values(outcome=bindparam("reward"), outcome_version=bindparam("version"))
 )
-_COUNT_TOLD = (
+_COUNT_TOLD = Statement(
     update(_proposal)
     .where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.number == bindparam("which"))
     .values(n_waiting=_proposal.c.n_waiting - bindparam("told"))
     .returning(_proposal.c.n_waiting)
 )
-_OVERDUE = select(_proposal.c.number).where(
-    _proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0, _proposal.c.due <= bindparam("now")
+_OVERDUE = Statement(
+    select(_proposal.c.number).where(
+        _proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0, _proposal.c.due <= bindparam("now")
+    )
 )
 
 
@@ -137,16 +139,18 @@ def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Re
 
 def is_overdue(connection: Connection, league: LeagueRow, now: str) -> bool:
     """Has a deadline passed, so that outcomes are to be set before anything is decided?"""
-    return connection.execute(_OVERDUE, {"of_league": league.id, "now": now}).first() is not None
+    return bool(_OVERDUE.rows(connection, of_league=league.id, now=now))
 
 
 def expire(tx: Transaction) -> int:
     """Give missing outcomes the default of the league once their deadline has passed; returns how many."""
-    overdue = tx.execute(_OVERDUE, now=tx.now).scalars().all()
+    overdue = _OVERDUE.rows(tx.connection, of_league=tx.league.id, now=tx.now)
+    if not overdue:
+        return 0
     default = tx.league.settings["default"]
     caller, tx.by = tx.by, "deadline"
     recorded = 0
-    for number in overdue:
+    for (number,) in overdue:
         reward = VOID if default == "void" else default
         missing = [(pair, reward) for pair in waiting(tx, number)]
         recorded += tell(tx, resolve(tx.connection, tx.league, number, missing)).recorded
@@ -205,7 +209,8 @@ def _set(tx: Transaction, number: int, outcomes: Mapping[Ids, float | None], ver
 
 def _close(tx: Transaction, number: int, told: int) -> int:
     """Count `told` further outcomes of a proposal; returns how many are missing."""
-    return int(tx.execute(_COUNT_TOLD, which=number, told=told).scalar_one())
+    cursor = _COUNT_TOLD.execute(tx.connection, of_league=tx.league.id, which=number, told=told)
+    return int(cursor.fetchone()[0])
 
 
 def _list_pairs(tx: Transaction, number: int) -> str:

@@ -33,6 +33,11 @@ def format_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def compact_json(content: Any) -> str:
+    """JSON without spaces."""
+    return json.dumps(content, separators=(",", ":"))
+
+
 def add_seconds(at: str, seconds: float) -> str:
     """Add seconds to a time written by `format_time`."""
     return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))
@@ -92,13 +97,57 @@ class LeagueRow:
         return library.capabilities(self.settings["policy"]).any_size
 
 
+class Statement:
+    """A statement that the driver executes as text, compiled once: Core takes longer than the database for many.
+
+    Values are those of the driver: JSON is text, and SQLite has 0 and 1 for false and true.
+    """
+
+    def __init__(self, statement: Any) -> None:
+        """Parameters are bound by name."""
+        self._statement = statement
+        self._compiled: dict[str, tuple[str, list[str], dict[str, Any]]] = {}
+
+    def _text(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
+        """The text, its parameters in order, and the values of those that the statement itself contains."""
+        dialect = connection.dialect
+        if dialect.name not in self._compiled:
+            kind: Any = type(dialect)
+            positional = kind(paramstyle="qmark" if dialect.name == "sqlite" else "format")
+            compiled = self._statement.compile(dialect=positional)
+            literals = {name: value for name, value in compiled.params.items() if value is not None}
+            self._compiled[dialect.name] = str(compiled), compiled.positiontup, literals
+        return self._compiled[dialect.name]
+
+    def execute(self, connection: Connection, **values: Any) -> Any:
+        """Execute it; returns the cursor of the driver."""
+        text, order, literals = self._text(connection)
+        values = literals | values
+        return connection.connection.cursor().execute(text, [values[name] for name in order])
+
+    def rows(self, connection: Connection, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows as plain tuples."""
+        return self.execute(connection, **values).fetchall()  # type: ignore[no-any-return]
+
+    def execute_many(
+        self, connection: Connection, names: Sequence[str], rows: Iterable[tuple[Any, ...]], **common: Any
+    ) -> None:
+        """Execute it for each row of values of these names, and with values that all have in common."""
+        text, order, literals = self._text(connection)
+        common = literals | common
+        columns = [*names, *common]
+        pick, rest = itemgetter(*map(columns.index, order)), tuple(common.values())
+        if parameters := [pick((*row, *rest)) for row in rows]:
+            connection.connection.cursor().executemany(text, parameters)
+
+
 _COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
 # Statements that every request executes are built once: building one takes longer than executing it.
 _FIND = select(*_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
 _FIND_AND_LOCK = _FIND.with_for_update()
 COUNTERS = ("version", "decision_version", "rules_version", "items_version", "n_results", "n_proposals")
-_INSERT_CHANGE = insert(schema.change)
-_NEW_VERSION = (
+_INSERT_CHANGE = Statement(insert(schema.change))
+_NEW_VERSION = Statement(
     update(schema.league)
     .where(schema.league.c.id == bindparam("of_league"))
     .values({name: bindparam(f"new_{name}") for name in COUNTERS})
@@ -117,44 +166,6 @@ def find_league(connection: Connection, slug: str, *, lock: bool = False, delete
     if row is None or (row.deleted_at is not None and not deleted):
         raise LeagueError("unknown-league", f"there is no league {slug!r}.")
     return LeagueRow(*row)
-
-
-class Statement:
-    """A statement that the driver executes as text, compiled once: Core spends more on a row than the database does."""
-
-    def __init__(self, statement: Any) -> None:
-        """Parameters are bound by name."""
-        self._statement = statement
-        self._compiled: dict[str, tuple[str, list[str], dict[str, Any]]] = {}
-
-    def _text(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
-        """The text, its parameters in order, and the values of those that the statement itself contains."""
-        dialect = connection.dialect
-        if dialect.name not in self._compiled:
-            kind: Any = type(dialect)
-            positional = kind(paramstyle="qmark" if dialect.name == "sqlite" else "format")
-            compiled = self._statement.compile(dialect=positional)
-            literals = {name: value for name, value in compiled.params.items() if value is not None}
-            self._compiled[dialect.name] = str(compiled), compiled.positiontup, literals
-        return self._compiled[dialect.name]
-
-    def rows(self, connection: Connection, **values: Any) -> list[tuple[Any, ...]]:
-        """The rows as the driver returns them: plain tuples of numbers and texts."""
-        text, order, literals = self._text(connection)
-        values = literals | values
-        result: Any = connection.exec_driver_sql(text, tuple(values[name] for name in order))
-        return list(result.cursor.fetchall())
-
-    def execute_many(
-        self, connection: Connection, names: Sequence[str], rows: Iterable[tuple[Any, ...]], **common: Any
-    ) -> None:
-        """Execute it for each row of values of these names, and with values that all have in common."""
-        text, order, literals = self._text(connection)
-        common = literals | common
-        columns = [*names, *common]
-        pick, rest = itemgetter(*map(columns.index, order)), tuple(common.values())
-        if parameters := [pick((*row, *rest)) for row in rows]:
-            connection.exec_driver_sql(text, parameters)
 
 
 class Transaction:
@@ -186,8 +197,15 @@ class Transaction:
         `n_proposals`: how many proposals there are now.
         """
         version = self.league.version + 1
-        row = {"league_id": self.league.id, "version": version, "at": self.now, "by": self.by}
-        self.connection.execute(_INSERT_CHANGE, row | {"action": action, "data": dict(data)})
+        _INSERT_CHANGE.execute(
+            self.connection,
+            league_id=self.league.id,
+            version=version,
+            at=self.now,
+            by=self.by,
+            action=action,
+            data=compact_json(data),
+        )
         self.league = replace(
             self.league,
             version=version,
@@ -197,7 +215,8 @@ class Transaction:
             n_results=self.league.n_results + results,
             n_proposals=self.league.n_proposals if n_proposals is None else n_proposals,
         )
-        self.execute(_NEW_VERSION, **{f"new_{name}": getattr(self.league, name) for name in COUNTERS})
+        counters = {f"new_{name}": getattr(self.league, name) for name in COUNTERS}
+        _NEW_VERSION.execute(self.connection, of_league=self.league.id, **counters)
         return version
 
     def update(self, **values: Any) -> None:

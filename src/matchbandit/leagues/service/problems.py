@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from matchbandit.errors import MatchbanditError
 from matchbandit.leagues.errors import CODES, LeagueError
 
-LOGGER = logging.getLogger("matchbandit.service")
+LOGGER = logging.getLogger("matchbandit.leagues")
 MEDIA_TYPE = "application/problem+json"
 _OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
 _STORE_MESSAGES = {

@@ -1,0 +1,87 @@
+"""Processes that use one league of a store at the same time, and report what was acknowledged to them.
+
+They are forked from a process that has imported matchbandit once, so that a test can afford many of them.
+"""
+
+import multiprocessing
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+from matchbandit.leagues import LeagueError, Store
+
+_PATIENCE = 120.0  # seconds without a report, after which a test has failed
+Report = tuple[Any, ...]
+
+
+class Worker:
+    """A process with a connection to it."""
+
+    def __init__(self, task: Callable[..., None], *arguments: Any) -> None:
+        """Start it."""
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["warm_leagues", "league_processes"])
+        self._here, there = context.Pipe()
+        self._process = context.Process(target=task, args=(*arguments, there), daemon=True)
+        self._process.start()
+        there.close()
+
+    def reports(self) -> Iterator[Report]:
+        """All that it reports, until it says ("end",), ends or is killed."""
+        while True:
+            assert self._here.poll(_PATIENCE), "the process reports nothing any more"
+            try:
+                report = self._here.recv()
+            except (EOFError, ConnectionResetError):
+                return
+            if report == ("end",):
+                return
+            yield report
+
+    def resume(self) -> None:
+        """Let it go on after ("end",)."""
+        self._here.send(None)
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._process.kill()
+        self._process.join(_PATIENCE)
+
+
+@contextmanager
+def working(*workers: Worker) -> Iterator[tuple[Worker, ...]]:
+    """Workers that do not outlive their test."""
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.kill()
+
+
+def play(url: str, name: str, rounds: int, pipe: Connection) -> None:
+    """Ask, tell each pair twice, correct, join and exclude; then report what this process reads from its cache."""
+    rng = random.Random(name)
+    with Store(url) as store:
+        club = store.open("club")
+        for k in range(rounds):
+            proposal = club.ask(key=f"{name}-{k}")
+            pipe.send(("ask", proposal.number))
+            for pair in proposal.pairs[:3]:
+                for _ in range(2):
+                    club.tell(proposal.number, {pair: 1})
+                pipe.send(("tell", proposal.number, *pair.ids))
+            club.correct(proposal.number, {proposal.pairs[0]: 0})
+            pipe.send(("correct", proposal.number, *proposal.pairs[0].ids))
+            (item,) = club.join(f"{name} {k}")
+            pipe.send(("join", item.id))
+            pair = rng.sample(range(1, item.id + 1), 2)
+            try:
+                club.exclude([pair])
+                pipe.send(("exclude", *sorted(pair)))
+            except LeagueError as error:  # another process has pinned it
+                assert error.code == "contradiction", error
+        pipe.send(("end",))
+        pipe.recv()  # until the others have ended
+        pipe.send((club.info(), club.ranking(), club.results().rows))
