@@ -27,7 +27,7 @@ def _serve(store: str, port: int, log: str) -> None:
 
     with Path(log).open("a") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())
-    serve(Settings(store=store, port=port, token_seconds=0, maintenance_seconds=0.2))
+    serve(Settings(store=store, port=port, token_seconds=0, maintenance_seconds=0.2, concurrency=8))
 
 
 class Server:

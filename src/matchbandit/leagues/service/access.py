@@ -328,18 +328,22 @@ def body(kind: type[T], *, optional: bool = False, of_any_size: bool = False) ->
 
 
 async def read_body(request: Request, *, of_any_size: bool) -> bytearray:
-    """The body, refused as soon as it is too large."""
+    """The body, refused as soon as it is too large, or says that it will be."""
     maximum, content = request.app.state.settings.max_body_bytes, bytearray()
-    announced = request.headers.get("content-length", "")
-    limit = maximum if of_any_size else _SMALL_BYTES
-    is_final = of_any_size
-    async for chunk in chunks(request):
-        content += chunk
-        size = max(len(content), int(announced) if announced.isdecimal() else 0)
+    limit, is_final = (maximum, True) if of_any_size else (_SMALL_BYTES, False)
+
+    async def check(size: int) -> None:
+        nonlocal limit, is_final
         if size > limit and not is_final:
             limit, is_final = await request.state.access.body_limit(maximum), True
         if size > limit:
             raise LeagueError("body-too-large", f"no valid request to this league has more than {limit} bytes.")
+
+    announced = request.headers.get("content-length", "")[:18]
+    await check(int(announced) if announced.isdecimal() else 0)
+    async for chunk in chunks(request):
+        content += chunk
+        await check(len(content))
     return content
 
 

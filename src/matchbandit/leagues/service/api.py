@@ -207,13 +207,9 @@ def list_proposals(
 
 
 @proposals.get("/leagues/{league}/summaries", response_model=Page[ProposalSummary], dependencies=TABLE)
-def list_summaries(
-    access: Read,
-    window: Window,
-    limit: Limit = 100,
-) -> Response:
+def list_summaries(access: Read, window: Window, limit: Limit = 100, open: bool = False) -> Response:
     """Progress: the expected and achieved rewards of each proposal."""
-    return access.answer(access.league.summaries(limit=limit, **window))
+    return access.answer(access.league.summaries(limit=limit, open_only=open, **window))
 
 
 @proposals.get("/leagues/{league}/proposals/{number}", response_model=Proposal, dependencies=TABLE)
