@@ -31,9 +31,9 @@ def test_an_item_is_found_by_name_and_id(club: League, name: str | int):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("bop", "nobody is named 'bop'; did you mean 'bob'?"),
-        ("#9", "nobody is named '#9'"),
-        (9, "nobody is named '9'"),
+        ("bop", "no player is named 'bop'; did you mean 'bob'?"),
+        ("#9", "no player has the id 9"),
+        (9, "no player has the id 9"),
         (True, "items are given by name or id; got True"),
         (None, "items are given by name or id; got None"),
     ],
@@ -80,7 +80,7 @@ def test_names_in_large_leagues_are_found_as_in_small_ones(store: Store, monkeyp
     monkeypatch.setattr(items, "_FEW", 3)
     club = store.create("large", players=[f"p{k}" for k in range(12)])
     assert len(club.leave(*(f" p{k}" for k in range(5)))) == 5
-    with pytest.raises(LeagueError, match="nobody is named 'p99'"):
+    with pytest.raises(LeagueError, match="no player is named 'p99'"):
         club.leave("p5", "p6", "p7", "p8", "p99")
     assert len(active(club)) == 7
 
