@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.live import Store
-from matchbandit.service import tokens
+from matchbandit.leagues import Store, tokens
 
 CASES = (("rank1-thompson", 20), ("rank1-thompson", 200), ("rank1-thompson", 2000), ("cts-beta", 20), ("cts-beta", 200))
 MANY_LEAGUES = 1050

@@ -3,7 +3,6 @@
 import inspect
 import pkgutil
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
@@ -171,15 +170,11 @@ def _commands() -> Iterator[Entry]:
 
 
 def _routes() -> Iterator[Entry]:
-    from matchbandit.live import Store
-    from matchbandit.service.app import create_app
+    from matchbandit.leagues import Store
+    from matchbandit.leagues.service.app import create_app
 
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(f"sqlite:///{folder}/store.db")
-        try:
-            app = create_app(store)
-        finally:
-            store.close()
+    with Store("sqlite://") as store:
+        app = create_app(store)
     yield from _routes_below(app.routes)
 
 
@@ -195,29 +190,26 @@ def _routes_below(routes: Any) -> Iterator[Entry]:
 
 def _variables() -> Iterator[Entry]:
     """Of the server's settings, and those that the source names."""
-    from matchbandit.service.server import Server
-    from matchbandit.service.settings import PREFIX, Settings, configurable, variable_of
+    from matchbandit.leagues.service.settings import Settings
 
-    for kind in (Server, Settings):
-        for each in configurable(kind):
-            yield "environment variable", variable_of(each)
+    for name in Settings.model_fields:
+        yield "environment variable", f"MATCHBANDIT_{name.upper()}"
     for file in PACKAGE.rglob("*.py"):
         for name in _VARIABLE.findall(file.read_text(encoding="utf-8")):
-            if not name.startswith(PREFIX):
-                yield "environment variable", name
+            yield "environment variable", name
 
 
 def _league_settings() -> Iterator[Entry]:
-    from matchbandit.live import LeagueSettings
+    from matchbandit.leagues.settings import LeagueSettings
 
     for each in fields(LeagueSettings):
         yield "league setting", each.name
 
 
 def _error_codes() -> Iterator[Entry]:
-    from matchbandit.service.problems import STATUSES
+    from matchbandit.leagues.errors import CODES
 
-    for code in STATUSES:
+    for code in CODES:
         yield "error code", code
 
 

@@ -13,7 +13,8 @@ import pytest
 from clocks import Clock
 from sqlalchemy import select, update
 
-from matchbandit.leagues import VOID, League, LeagueError, Store, schema
+from matchbandit.leagues import VOID, League, LeagueError, Store, schema, transfer
+from matchbandit.leagues.transfer import MAX_LINE_BYTES
 
 PLAYERS = ["ann", "bob", "cem", "Zoë", "eve"]
 
@@ -206,14 +207,109 @@ def whole(lines: list[bytes]) -> bytes:
     return b"".join([*lines, json.dumps({"checksum": checksum}, separators=(",", ":")).encode(), b"\n"])
 
 
-def refusal(store: Store, content: bytes, **options: Any) -> LeagueError:
+def refusal(store: Store, content: bytes, **options: Any) -> str:
     """The error with which an import is refused; the store is as before."""
     before = contents(store)
     with pytest.raises(LeagueError) as caught:
         store.import_league(io.BytesIO(content), slug="copy", **options)
     assert contents(store) == before
     assert "\n" not in str(caught.value)
-    return caught.value
+    return f"{caught.value.code}: {caught.value}"
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "words"),
+    [
+        (0, b'"matchbandit-league":1', b'"matchbandit-league":2', "not-supported: the file is an export of format 2"),
+        (0, b'"matchbandit-league":1', b'"matchbandit-league":0', "line 1: there is no format 0"),
+        (0, b'"matchbandit-league":1', b'"format":1', "damaged: the file is damaged: line 1: "),
+        (0, b'"sides":null', b'"sides":"ab"', "line 1: Expected `array | null`, got `str` - at `$.sides`"),
+        (0, b'"title":"Chess"', b'"title":5', "line 1: Expected `str`, got `int` - at `$.settings.title`"),
+        (0, b'"slug":"club"', b'"slug":"../x"', "line 1: the name of a league is"),
+        (0, b'"policy":"cucb"', b'"policy":"magic"', "line 1: unknown policy 'magic'"),
+        (0, b'"options":{}', b'"options":{"a":[[[1]]]}', "line 1: Expected"),
+        (2, b'"at":"2026-11-16', b'"at":"2026-02-30', "line 3: '2026-02-30T09:30:00.000000Z' is not a time"),
+        (2, b'"by":"python"', b'"by":"\\u0000"', "line 3: Expected `str` matching regex"),
+        (1, b'"no_rematch":0', b'"no_rematch":0.5', "line 2: Expected `int`, got `float`"),
+    ],
+)
+def test_import_league_names_what_is_wrong(empty_store, exports, line, old, new, words):
+    lines = list(exports[0])
+    assert old in lines[line]
+    lines[line] = lines[line].replace(old, new)
+    assert words in refusal(empty_store, whole(lines))
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new", "words"),
+    [
+        ("change", '"action":"tell"', '"action":"ask"', "Object contains unknown field `outcomes`"),
+        ("change", "[[1,5,1.0]]", "[[1,5,7]]", "it is an impossible outcome"),
+        (
+            "change",
+            '"action":"erase","data":{"items":[4]}',
+            '"action":"erase","data":{"items":[44]}',
+            "there is no item 44",
+        ),
+        ("proposal", '"due":"2026-11-16T09', '"due":"soon', "the history says otherwise of its deadline"),
+        ("proposal", '"expected":', '"expected":"abc","x":', "Expected `float`, got `str` - at `$.expected`"),
+        ("proposal", '"based_on":5', '"based_on":99', "it is based on no earlier change"),
+        ("proposal", '"available":[1,3,5]', '"available":[1,3,55]', "there is no such item"),
+        ("proposal", '"byes":[3]', '"byes":[2]', "its byes cannot be"),
+        ("proposal", '"notes":[["turn",3]]', '"notes":[["turn",99]]', "there is no such item"),
+        ("proposal", '"notes":[["turn",3]]', '"notes":[["magic",3]]', "Invalid value 'magic' - at `$.notes[0][0]`"),
+        ("proposal_pair", '"a":1,"b":5', '"a":5,"b":5', "are no pair of its items"),
+        ("proposal_pair", '"a":1,"b":5', '"a":3,"b":5', "an item is in two pairs, or sits out as well"),
+        ("proposal_pair", '"outcome_version":8', '"outcome_version":7', "the history says otherwise of its outcome"),
+        ("past_result", '"count":1,"total":1.0', '"count":1,"total":7.0', "its results cannot sum to this"),
+        ("rule", '"kind":"exclude"', '"kind":"pin"', "it is not in the history"),
+        ("item", '"name":"ann"', '"name":"eve"', "'eve' is the name of two items"),
+        ("item", '"name":"ann"', '"name":" ann"', "' ann' cannot be its name"),
+        ("item", '"name":"ann"', '"name":"#3"', "'#3' stands for the item of that number"),
+        ("item", '"name":null', '"name":"Zoë"', "'Zoë' cannot be its name"),
+        ("item", '"byes":1', '"byes":2', "the history says otherwise of it"),
+        ("item", '"position":0', '"position":1', "its place is another one"),
+    ],
+)
+def test_import_league_names_the_row_that_contradicts_the_history(empty_store, exports, table, old, new, words):
+    lines = list(exports[0])
+    first = f'{{"table":"{table}",'.encode()
+    at = next(k for k, line in enumerate(lines) if line.startswith(first) and old.encode() in line)
+    lines[at] = lines[at].replace(old.encode(), new.encode(), 1)
+    message = refusal(empty_store, whole(lines))
+    assert message.startswith("damaged: the file is damaged: line ")
+    assert words in message
+
+
+def test_import_league_refuses_what_is_no_whole_export(empty_store, exports, tmp_path):
+    content = whole(exports[0])
+    packed = gzip.compress(content)
+    for damaged, words in (
+        (b"", "it is empty"),
+        (whole([]), "line 1: "),
+        (b"hello\n", "line 1 is not the checksum"),
+        (content[:-10], "was cut off"),
+        (content[:-60] + b"\n", "is not the checksum"),
+        (content + b"{}\n", "Object missing required field `table`"),
+        (content.replace(b'"Bob"', b'"Rob"'), "is not the checksum"),
+        (packed[: len(packed) // 2], "cannot be unpacked"),
+        (packed[:100] + b"xxxx" + packed[104:], "cannot be unpacked"),
+        (b"[" * 2**20 + b"\n{}\n", "line 1: "),
+        (gzip.compress(b"0" * (MAX_LINE_BYTES + 1)), "line 1 was cut off, or is too long"),
+    ):
+        assert words in refusal(empty_store, damaged), words
+    assert "bad-value: the file is too large" in refusal(empty_store, packed, max_bytes=len(content) - 1)
+    assert empty_store.import_league(io.BytesIO(packed), max_bytes=len(content)).check() == []
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(LeagueError, match="cannot be read"):
+            empty_store.import_league(path)
+
+
+def test_import_league_writes_proposals_before_their_pairs(store, clock, tmp_path, monkeypatch):
+    path = play(store, clock).export(tmp_path / "club.gz")
+    for batch in (1, 2, 3, 5):
+        monkeypatch.setattr(transfer, "_BATCH", batch)
+        assert store.import_league(path, slug=f"copy-{batch}").check() == []
 
 
 WRONG = [None, True, -1, 0, 1, 2, 7, 2**31, 2**62, 10**30, 0.5, 1e308, "", "ann", "\x00", "2026-02-30T09:30:00.000000Z"]
@@ -280,6 +376,14 @@ DAMAGES: list[Callable[[list[bytes], random.Random], None]] = [
 ]  # fmt: skip
 
 
+def imported(store: Store, content: bytes) -> tuple[League | None, LeagueError | None]:
+    """The league of an export, or the error with which it is refused."""
+    try:
+        return store.import_league(io.BytesIO(content), slug="copy"), None
+    except LeagueError as error:
+        return None, error
+
+
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 4))])
 def test_import_league_of_a_damaged_export_is_refused_or_valid(empty_store, exports, tmp_path, part):
     store, n_refused = empty_store, 0
@@ -288,27 +392,22 @@ def test_import_league_of_a_damaged_export_is_refused_or_valid(empty_store, expo
         lines = list(rng.choice(exports))
         rng.choice(DAMAGES)(lines, rng)
         content = whole(lines)
-        try:
-            league = store.import_league(io.BytesIO(content), slug="copy")
-        except LeagueError as error:
-            assert error.code in ("damaged", "not-supported"), lines
+        league, error = imported(store, content)
+        if error is not None:
+            assert error.code in ("damaged", "not-supported"), content
             assert str(error).startswith("the file is "), error
             n_refused += 1
-        else:
+        if league is not None:
             assert read_all(league)["check"] == [], content
             with store.database.writing() as connection:  # under its own name, it is exported as it came
-                slug = json.loads(lines[0])["slug"]
-                connection.execute(update(schema.league).values(slug=slug))
-            league.slug = slug
+                league.slug = json.loads(lines[0])["slug"]
+                connection.execute(update(schema.league).values(slug=league.slug))
             again = league.export(tmp_path / "again").read_bytes().splitlines()[:-1]
             assert [json.loads(line, parse_int=float) for line in again] == [
                 json.loads(line, parse_int=float) for line in lines
             ]
-            proposal = league.ask()
-            league.void(proposal.number)
+            league.void(league.ask().number)
             assert league.check() == []
-            store.delete(slug, now=True)
-        assert not any(
-            contents(store)[table.name] for table in schema.metadata.sorted_tables if table.name != "mb_store"
-        )
+            store.delete(league.slug, now=True)
+        assert [table for table, rows in contents(store).items() if rows] == ["mb_store"]
     assert 100 < n_refused < 150

@@ -33,7 +33,7 @@ REWARDS = ("bernoulli", "gaussian:", "binomial:")
 DRIFTS = ("random-walk:", "seasons:", "jumps:")
 DEFAULT_STORE = "sqlite:///matchbandit.db"
 STORE_VARIABLE = "MATCHBANDIT_STORE"
-_SQLITE_URL = re.compile(r"sqlite(?:\+pysqlite)?:///(?:file:)?([^?]*)")
+_SQLITE_URL = re.compile(r"sqlite(?:\+pysqlite)?:///(?:file:)?([^?]*)(?:[?].*)?")
 
 
 def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:

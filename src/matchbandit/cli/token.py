@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,8 +27,8 @@ def _parse_lifetime(text: str) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-ScopeName = Literal["read", "play", "admin"]
-_SCOPE, _LIFETIME = choice("scope", get_args(ScopeName)), parsed_by(_parse_lifetime, "DURATION")
+_SCOPE, _LIFETIME = choice("scope", ("read", "play", "admin")), parsed_by(_parse_lifetime, "DURATION")
+_SCOPE_HELP = "What it may do; play is to ask and tell. Each includes those before it."
 _LEAGUE_HELP = "A league that it may access; may be repeated. By default all."
 
 
@@ -36,9 +36,7 @@ _LEAGUE_HELP = "A league that it may access; may be repeated. By default all."
 def new(
     store: "Store",
     label: Annotated[str, optional("What the token is for.", metavar="TEXT")],
-    scope: Annotated[
-        ScopeName, typer.Option(help="play is to ask and tell; each includes those before it.", **_SCOPE)
-    ] = "play",
+    scope: Annotated[str, typer.Option(help=_SCOPE_HELP, **_SCOPE)] = "play",
     league: Annotated[list[str] | None, optional(_LEAGUE_HELP, metavar="NAME", autocompletion=complete_league)] = None,
     expires: Annotated[timedelta | None, optional("How long it is valid: 365d; by default forever.", _LIFETIME)] = None,
 ) -> Output:

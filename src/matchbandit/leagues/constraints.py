@@ -84,7 +84,7 @@ def _present(connection: Connection, state: LeagueState, available: Iterable[Nam
     present = sorted({index.resolve(name) for name in names})
     for item in present:
         if not state.active[item - 1]:
-            raise LeagueError("bad-value", f"{state.name(item)!r} has left the league. Let it rejoin first.")
+            raise LeagueError("bad-value", f"{state.name(item)!r} has left the league. Let it rejoin first (rejoin).")
     return present
 
 
@@ -100,15 +100,16 @@ def _fixed(
     for pair in listed:
         ids = index.resolve_pair(pair)
         if ids in excluded:
-            raise LeagueError("contradiction", f"{index.pair_text(ids)} are excluded. Remove the exclusion first.")
+            message = f"{index.pair_text(ids)} are excluded. Remove the exclusion first (unexclude)."
+            raise LeagueError("contradiction", message)
         if not set(ids) <= present:
             raise LeagueError("infeasible", f"{index.pair_text(ids)} are a fixed pair but not both available.")
         if set(ids) & taken:
-            raise LeagueError("infeasible", f"one of {index.pair_text(ids)} is in another fixed pair.")
+            raise LeagueError("infeasible", f"one of {index.pair_text(ids)} is in another fixed pair as well.")
         taken |= set(ids)
         pairs.append(ids)
     if len(pairs) > 1 and one_pair:
-        raise LeagueError("infeasible", f"this league proposes one pair at a time; got {len(pairs)} fixed ones.")
+        raise LeagueError("infeasible", f"this league proposes one pair at a time; got {len(pairs)} fixed.")
     for pin in state.pins:
         if set(pin) <= present and not set(pin) & taken:
             taken |= set(pin)
@@ -148,14 +149,15 @@ def _refuse_if_infeasible(state: LeagueState, rest: list[int], excluded: Counts,
         assert sides is not None
         missing = sides[1 if n > 0 and columns < n else 0]
         raise LeagueError("infeasible", f"none of {missing} is available, and a pair needs one of each side.")
-    advice = []
-    if len(met):
-        advice.append(f"lower no_rematch (now {window})")
-    if len(excluded):
-        advice.append("remove an exclusion (unexclude)")
-    raise LeagueError(
-        "infeasible", f"all pairs of the {n} available items are excluded or met lately: {' or '.join(advice)}."
-    )
+    unexclude, lower = "remove an exclusion (unexclude)", f"lower no_rematch (now {window})"
+    lately = f"met within the last {window} proposals"
+    if n_pairs <= len(excluded):
+        reason = f"are excluded: {unexclude}"
+    elif n_pairs <= len(met):
+        reason = f"{lately}: {lower}"
+    else:
+        reason = f"are excluded or {lately}: {unexclude}, or {lower}"
+    raise LeagueError("infeasible", f"all pairs of the {n} available items {reason}.")
 
 
 def assign_bye(constraints: Constraints) -> Constraints:

@@ -2,13 +2,14 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 from matchbandit.formatting import float_text
-from matchbandit.leagues.records import VOID
+from matchbandit.leagues.records import VOID, Pair
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 """How a text begins that a spreadsheet would compute, or that was quoted."""
@@ -29,7 +30,7 @@ def unquote_formula(cell: str) -> str:
 
 
 def csv_text(records: Sequence[Any]) -> str:
-    """Dataclasses or mappings of one kind as CSV, a column for each field; pairs get two columns.
+    """Dataclasses or mappings of one kind as CSV, a column for each field; the names and ids of a pair get two.
 
     >>> print(csv_text([{"pair": ["ann", "-bob"], "count": 2, "mean": 0.5}]), end="")
     pair 1,pair 2,count,mean
@@ -66,6 +67,9 @@ def _cell(value: Any) -> Any:
         return float_text(value)
     if isinstance(value, int):
         return value
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False, default=asdict)
     if isinstance(value, list | tuple):
-        return quote_formula(" | ".join(str(_cell(each)) for each in value))
+        parts = (" + ".join(each.names) if isinstance(each, Pair) else str(each) for each in value)
+        return quote_formula(" | ".join(parts))
     return quote_formula(str(value))

@@ -209,10 +209,11 @@ class Database:
             return []
         with self._outside_transactions() as connection:
             verdicts = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+            if verdicts != ["ok"]:
+                return [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts]
             orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-        problems = [f"the file is damaged: {verdict}. Restore a backup." for verdict in verdicts if verdict != "ok"]
         tables = sorted({row[0] for row in orphans})
-        return problems + [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
+        return [f"{table} has rows of what does not exist. Restore a backup." for table in tables]
 
     def size(self, connection: Connection) -> tuple[int, int | None]:
         """The bytes on disk, and how many of them a SQLite file does not use."""

@@ -158,7 +158,7 @@ def _decide(inputs: Inputs, cached: CachedLeague) -> Draft:
         pairs=[ProposedPair(pair, k < n_fixed, pair in guessed, *numbers) for k, (pair, *numbers) in enumerate(rows)],
         byes=byes,
         available=constraints.available,
-        n_results=state.n_results,
+        n_results=state.league.n_results,
         expected=expected,
         low=low,
         high=high,

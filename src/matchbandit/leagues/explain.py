@@ -26,7 +26,7 @@ def explain_item(model: StrengthModel, item: int, warning: str | None) -> Explan
     row, active = model.standing(item), model.state.items[item - 1].active
     n_ranked = sum(each.side == row.side for each in model.ranking)
     about = f"{row.estimate:.2f} ({_between(row.low, row.high)})"
-    if not model.state.n_results:
+    if not model.state.league.n_results:
         text = NO_DATA
     elif row.mean is None:
         text = f"{row.name} has no results yet, so its strength is taken to be average: {about}."
@@ -192,7 +192,7 @@ def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by
         case "leave" | "rejoin":
             text = f"{items} {'left' if action == 'leave' else 'came back'}"
         case "rename":
-            text = f"Item {data['items'][0]} was renamed to {items}"
+            text = f"Item {data['items'][0]} was renamed; it is now {items}"
         case "erase":
             text = f"The name of item {data['items'][0]} was erased"
         case "exclude" | "pin" | "unexclude" | "unpin":

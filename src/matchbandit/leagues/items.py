@@ -16,6 +16,8 @@ Name = str | int
 """An item, by name or id."""
 MAX_PER_CALL = 10_000
 """Most items, pairs or outcomes in one call."""
+MAX_COMPARED = 500
+"""Names among which an unknown one is searched for: those with the same first letter, or that contain it."""
 _FEW = 200
 """Up to this many names are looked up one by one; for more, all items are read."""
 _item = schema.item
@@ -116,15 +118,27 @@ class NameIndex:
     def _unknown(self, name: object, sides: Sequence[int]) -> LeagueError:
         if not isinstance(name, str | int) or isinstance(name, bool):
             return LeagueError("unknown-item", f"items are given by name or id; got {name!r}.")
-        names: list[Any] = []
-        if self._connection is not None:
-            where = [_item.c.league_id == self._league.id, _item.c.side.in_(sides)]
-            where.append(_item.c.name.startswith(str(name)[:1], autoescape=True))
-            names = list(self._connection.execute(select(_item.c.name).where(*where).limit(_FEW)).scalars())
-        near = get_close_matches(str(name)[:200], names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        of = "" if self._league.sides is None else " among " + " or ".join(self._league.sides[side] for side in sides)
-        return LeagueError("unknown-item", f"nobody{of} is named {str(name)[:60]!r}{hint}")
+        text, names = collapse_spaces(str(name)), self._league.sides
+        kind = "player" if names is None else "item of " + " or ".join(names[side] for side in sides)
+        number = name if isinstance(name, int) else label_number(text)
+        row = self._by_id.get(number) or self._by_name.get((1 - sides[0], text))
+        if names is not None and row is not None and row.side not in sides:
+            hint = f"it is one of {names[row.side]}. A pair is one of {names[0]}, then one of {names[1]}."
+        else:
+            near = self._similar(text.casefold(), sides) if number is None and self._connection is not None else None
+            hint = f"did you mean {near!r}?" if near else ""
+        problem = f"no {kind} is named {text[:60]!r}" if number is None else f"no {kind} has the id {number}"
+        return LeagueError("unknown-item", f"{problem}; {hint}" if hint else f"{problem}.")
+
+    def _similar(self, text: str, sides: Sequence[int]) -> str | None:
+        """The name that was meant: in other case, one word of it, or with a typing error."""
+        assert self._connection is not None
+        like = or_(_item.c.name.istartswith(text[:1], autoescape=True), _item.c.name.icontains(text, autoescape=True))
+        query = select(_item.c.name).where(_item.c.league_id == self._league.id, _item.c.side.in_(sides), like)
+        names = {name.casefold(): str(name) for name in self._connection.execute(query.limit(MAX_COMPARED)).scalars()}
+        words = [name for folded, name in names.items() if text in folded.split()]
+        near = words if len(words) == 1 else [names[folded] for folded in get_close_matches(text, names, n=1)]
+        return names.get(text) or next(iter(near), None)
 
 
 def _spellings(name: object) -> Iterator[str]:
@@ -180,11 +194,10 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     back = [row.id for row in known.values() if row is not None]
     if not (new or back):
         return []
-    n_items, sizes = _sizes(tx)
+    n_items, sizes = count_items(tx)
     sizes[where] += len(new)
-    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
-    if new and not league.any_size and n_pairs > library.max_pairs():
-        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+    if new:
+        check_size(league, sizes)
     ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
     level = _lowest_bye_level(tx)
     version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back}, items=True)
@@ -277,7 +290,14 @@ def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> 
     return items, set(tx.connection.execute(active).scalars()) & set(items)
 
 
-def _sizes(tx: Transaction) -> tuple[int, list[int]]:
+def check_size(league: LeagueRow, sizes: list[int]) -> None:
+    """Refuse more pairs than the policy of a league supports."""
+    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
+    if n_pairs > library.max_pairs() and not league.any_size:
+        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+
+
+def count_items(tx: Transaction) -> tuple[int, list[int]]:
     """How many items ever joined, and how many on each side."""
     query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
     sizes = {side: count for side, count in tx.connection.execute(query)}

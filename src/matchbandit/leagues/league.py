@@ -79,7 +79,7 @@ class League:
         """
         names = None if available is None else items.as_list("available", available)
         pairs = None if fixed is None else items.as_list("fixed", fixed)
-        request = Request(key, "ask", [names, pairs and [list(getattr(pair, "names", pair)) for pair in pairs]])
+        request = Request(key, "ask", [names, pairs and [getattr(pair, "names", pair) for pair in pairs]])
 
         # Decide without a transaction, and again if another process proposed or changed a rule meanwhile.
         last_try = monotonic() + self.store.database.timeout
@@ -95,9 +95,9 @@ class League:
     def _ask(self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str) -> Proposal | None:
         """Decide and write a proposal; None if it was out of date."""
         with self.store.reading(self.slug) as (connection, cached, league):
-            number = self.store.stored_answer(connection, league, request)
-            if number is not None:
-                return self.proposal(number)
+            executed: int | None = self.store.stored_answer(connection, league, request)
+            if executed is not None:
+                return self.proposal(executed)
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
             deadline = league.settings["deadline"]
@@ -108,6 +108,7 @@ class League:
         if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
             return self._ask(request, names, fixed, by)
+        draft: deciding.Draft
         if deciding.is_slow(inputs):
             draft = self.store.workers.run(deciding.decide, inputs, too_slow=deciding.too_slow(inputs))
         else:
@@ -175,7 +176,7 @@ class League:
         self, number: int, pairs: Iterable[Any] | None = None, *, key: str | None = None, by: str = "python"
     ) -> Receipt:
         """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
-        listed = None if pairs is None else list(pairs)
+        listed = None if pairs is None else items.as_list("pairs", pairs)
         request = Request(key, "void", [number, listed and _plain([(pair, "") for pair in listed])])
         answer = self.store.write(self.slug, request, lambda tx: asdict(outcomes.void(tx, number, listed)), by=by)
         return Receipt(**answer)
@@ -232,7 +233,7 @@ class League:
     def _rules(
         self, action: str, command: Any, kind: rules.Kind, pairs: Iterable[Any], key: str | None, by: str
     ) -> int:
-        listed = list(pairs)
+        listed = items.as_list("pairs", pairs)
         request = Request(key, action, _plain([(pair, "") for pair in listed]))
         return int(self.store.write(self.slug, request, lambda tx: command(tx, kind, listed), by=by))
 
@@ -405,6 +406,8 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
         return
     tx.record("configure", different)
     tx.update(settings=settings)
+    if "policy" in different:
+        items.check_size(tx.league, items.count_items(tx)[1])
 
 
 def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -415,4 +418,4 @@ def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> 
 
 def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:
     """Rows (pair, reward) as plain data, for the hash of a request."""
-    return [[list(getattr(pair, "names", pair)), getattr(reward, "value", reward)] for pair, reward in rows]
+    return [[getattr(pair, "names", pair), getattr(reward, "value", reward)] for pair, reward in rows]

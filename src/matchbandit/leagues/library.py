@@ -288,20 +288,28 @@ def fit_products(
 # Logs -----------------------------------------------------------------------------------------------------------------
 
 
-def read_past_results(past: Any) -> "PastResults":
-    """Earlier results: a file, a table of some library, or rows (name, name, reward)."""
+def read_past_results(past: Any, kind: Any = None) -> "PastResults":
+    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward)."""
     from os import PathLike
 
-    from matchbandit.past_results import PastResults, read_results
+    from matchbandit.past_results import PastResults, is_table, read_results
 
     try:
         if isinstance(past, PastResults):
             return past
-        if isinstance(past, str | PathLike) or hasattr(past, "columns"):
-            return read_results(past)
-        return PastResults.from_rows(past)
+        if isinstance(past, str | PathLike) or is_table(past):
+            return read_results(past, kind=kind)
+        return PastResults.from_rows(past, kind=kind or "players")
     except MatchbanditError as error:
         raise LeagueError("bad-value", str(error)) from None
+
+
+def check_past_results(results: "PastResults", distribution: "RewardDistribution") -> None:
+    """Refuse results that are impossible row by row; the sum of a pair may look possible. Errors name the row."""
+    try:
+        results.refuse_outside(distribution)
+    except MatchbanditError as error:
+        raise LeagueError("reward-outside", str(error)) from None
 
 
 def max_plays() -> int:

@@ -162,7 +162,7 @@ class StrengthModel:
         count = int(totals.count[mine].sum())
         mean = float(totals.total[mine].sum() / count) if count else None
         expected = low = high = None
-        if self.state.n_results:
+        if self.state.league.n_results:
             ends = self.state.vertices[np.array([[a, b]]) - 1]
             expected = float(self.posterior.pair_means(ends)[0])
             low, high = (float(end[0]) for end in self.posterior.pair_intervals(ends, LEVEL))
@@ -173,7 +173,7 @@ class StrengthModel:
         """Does a product fit? All results count equally here, even if the policy discounts them."""
         league, totals, graph = self.state.league, self.state.totals, self.state.graph
         played = totals.count > 0
-        n_results = self.state.n_results
+        n_results = self.state.league.n_results
         if not n_results:
             return FitTest(None, None, 0, [], "There are no data yet to test the model with.", None)
         edges, counts, sums = self.state.edges(totals.pairs[played]), totals.count[played], totals.total[played]

@@ -20,7 +20,7 @@ from matchbandit.leagues.transaction import LeagueRow, format_time
 MAX_OUTCOMES = 5_000
 """A page of the history ends before its changes have more outcomes than this."""
 _ALL = true()
-_CHUNK, _FETCHED = 10_000, 50
+_CHUNK, _FETCHED = 2_000, 50
 _item, _proposal, _change, _rule = schema.item, schema.proposal, schema.change, schema.rule
 _CHANGES = select(_change).where(_change.c.league_id == bindparam("of_league"))
 _AT = select(_change.c.at).where(

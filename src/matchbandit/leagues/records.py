@@ -78,7 +78,7 @@ class Pair:
     expected: float | None
     """The reward that the model expected; None: the league had no results yet."""
     low: float | None
-    """The lower end of its 90 % interval; None also in leagues of 100 items and more, see `League.why`."""
+    """The lower end of its 90 % interval; None also in leagues of 200 items and more, see `League.why`."""
     high: float | None
     value: float | None
     """The draw or index by which it was chosen."""

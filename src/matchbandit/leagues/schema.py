@@ -5,6 +5,7 @@ that wrote them last (`version`), which says who did it and when, and lets a pro
 """
 
 from sqlalchemy import (
+    DDL,
     JSON,
     BigInteger,
     Boolean,
@@ -17,7 +18,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    text,
+    event,
 )
 
 VERSION = 3
@@ -115,16 +116,12 @@ proposal = Table(
     Column("propensity_draws", Integer),
     Column("based_on", BigInteger, nullable=False),  # the version of the league that was decided upon
     Column("version", BigInteger, nullable=False),  # the change that created it
-    Index(
-        "mb_proposal_open",
-        "league_id",
-        "number",
-        sqlite_where=text("n_waiting > 0"),
-        postgresql_where=text("n_waiting > 0"),
-    ),
-    Index("mb_proposal_due", "due", sqlite_where=text("n_waiting > 0"), postgresql_where=text("n_waiting > 0")),
     sqlite_with_rowid=False,
 )
+for _name, _columns in (("open", "league_id, number"), ("due", "due")):
+    # An index with `postgresql_where` would import that dialect, also for SQLite, at a tenth of the time of a `tell`.
+    _create = f"CREATE INDEX mb_proposal_{_name} ON mb_proposal ({_columns}) WHERE n_waiting > 0"
+    event.listen(proposal, "after_create", DDL(_create))  # type: ignore[no-untyped-call]
 
 proposal_pair = Table(
     "mb_proposal_pair",

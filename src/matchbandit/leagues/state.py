@@ -146,11 +146,6 @@ class LeagueState:
         """Pairs of the graph as pairs of ids."""
         return [(a, b) for a, b in self._items_by_vertex[self.graph.items_of(pairs)].tolist()] if len(pairs) else []
 
-    @cached_property
-    def n_results(self) -> int:
-        """Results of all pairs together, those from before the first proposal included."""
-        return int(self.totals.count.sum())
-
     @property
     def n_bytes(self) -> int:
         """Estimated size in memory."""

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import IO, Any, Self
 from weakref import WeakValueDictionary
 
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Text, case, cast, delete, func, insert, select, update
 
+from matchbandit.errors import unknown
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
@@ -41,6 +42,10 @@ _MAX_AGE = timedelta(days=36_500)
 _PRUNE_INTERVAL_S = 86_400.0
 MAX_SEED = 2**63 - 1
 _league = schema.league
+_STATUSES = ("active", "archived", "deleted")
+_status = case(
+    (_league.c.deleted_at.is_not(None), "deleted"), (_league.c.archived_at.is_not(None), "archived"), else_="active"
+)
 
 
 class Store:
@@ -165,15 +170,21 @@ class Store:
         if sides is not None and (not isinstance(sides, Mapping) or len(set(map(normalize_name, sides))) != 2):
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
-        results = None if past is None else library.read_past_results(past)
+        kind = "sides" if sides is not None else "players" if players is not None else None
+        results = None if past is None else library.read_past_results(past, kind)
+        if results is not None:
+            library.check_past_results(results, distribution)
+            if kind is None and results.kind == "sides":
+                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
             groups = [(normalize_name(side), items.as_list("items", names)) for side, names in sides.items()]
         for place, (_, names) in enumerate(groups):
             columns = (0, 1) if sides is None else (place,)
-            in_rows = {normalize_name(row[column]) for row in rows for column in columns}
-            names.extend(sorted(in_rows - set(map(normalize_name, names))))
+            in_rows = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
+            known = set(map(normalize_name, names))
+            names.extend(name for name in in_rows if name not in known)  # in the order of the log
         config = new_settings("players" if sides is None else "sides", distribution, settings)
         values = {
             "slug": slug,
@@ -226,12 +237,9 @@ class Store:
         if search:
             in_title = _league.c.settings["title"].as_string().icontains(search, autoescape=True)
             query = query.where(in_title | _league.c.slug.icontains(search, autoescape=True))
-        query = query.where(
-            _league.c.deleted_at.is_not(None) if status == "deleted" else _league.c.deleted_at.is_(None)
-        )
-        if status != "deleted":
-            is_archived = _league.c.archived_at.is_not(None)
-            query = query.where(is_archived if status == "archived" else ~is_archived)
+        if status not in _STATUSES:
+            raise LeagueError("bad-value", str(unknown("status", status, _STATUSES)))
+        query = query.where(_status == status)
         query = query.order_by(_league.c.slug).limit(None if limit is None else limit + 1)
         with self.database.reading() as connection:
             rows = [LeagueRow(*row) for row in connection.execute(query)]
@@ -260,7 +268,8 @@ class Store:
         """
 
         def erase(connection: Connection) -> str:
-            _erase(connection, find_league(connection, slug, lock=True, deleted=True).id)
+            if not _erase(connection, _league.c.slug == slug):
+                raise LeagueError("unknown-league", f"there is no league {slug!r}.")
             return slug
 
         if now:
@@ -378,76 +387,60 @@ class Store:
         -------
         Pruned
         """
-        for name, age in {"keys": keys, "access": access, "deleted": deleted}.items():
-            if not timedelta(0) <= age <= _MAX_AGE:
-                raise LeagueError("bad-value", f"{name} must lie between 0 and {_MAX_AGE.days} days; got {age}.")
+        if not all(timedelta(0) <= age <= _MAX_AGE for age in (keys, access, deleted)):
+            raise LeagueError(
+                "bad-value", f"ages lie between 0 and {_MAX_AGE.days} days; got {keys}, {access}, {deleted}."
+            )
         before = {age: add_seconds(self.now(), -age.total_seconds()) for age in (keys, access, deleted)}
         key, token, session = schema.idempotency_key, schema.token, schema.session
-        ended = func.coalesce(token.c.revoked_at, token.c.expires_at)  # a token is revoked before it expires
-        conditions = {
-            "sessions": session.c.expires_at < before[access],
-            "tokens": ended < before[access],
-            "keys": key.c.at < before[keys],
+        old = {  # sessions before the tokens that end them
+            "sessions": (session, session.c.expires_at < before[access]),
+            "tokens": (token, func.coalesce(token.c.revoked_at, token.c.expires_at) < before[access]),
+            "keys": (key, key.c.at < before[keys]),
         }
-        leagues = select(_league.c.slug).where(_league.c.deleted_at < before[deleted]).order_by(_league.c.slug)
+        is_old = _league.c.deleted_at < before[deleted]
         with self.database.reading() as connection:
-            slugs = list(connection.execute(leagues).scalars())
+            leagues = connection.execute(select(_league.c.id, _league.c.slug).where(is_old)).all()
             counts = {
-                name: connection.execute(select(func.count()).where(condition)).scalar_one()
-                for name, condition in conditions.items()
+                name: connection.execute(select(func.count()).select_from(table).where(condition)).scalar_one()
+                for name, (table, condition) in old.items()
             }
         if not dry_run:
-            for slug in slugs:
+            for id_, _ in leagues:  # a transaction for each, as others wait for it; it may have been restored
                 with self.database.writing() as connection:
-                    row = connection.execute(
-                        select(_league.c.id).where(_league.c.slug == slug, _league.c.deleted_at < before[deleted])
-                    ).one_or_none()
-                    if row is not None:  # else it was restored since
-                        _erase(connection, row.id)
+                    _erase(connection, _league.c.id == id_, is_old)
             with self.database.writing() as connection:
-                for table, condition in zip((session, token, key), conditions.values(), strict=True):
+                for table, condition in old.values():
                     connection.execute(delete(table).where(condition))
             self.database.wipe()
-        return Pruned(leagues=slugs, **counts)
+        return Pruned(leagues=sorted(slug for _, slug in leagues), **counts)
 
     def info(self) -> StoreInfo:
         """Size and contents of the store."""
         change, proposal = schema.change, schema.proposal
-        is_open = proposal.c.n_waiting > 0, _league.c.archived_at.is_(None), _league.c.deleted_at.is_(None)
-        open_ = (
-            select(func.count(), func.min(change.c.at))
-            .select_from(proposal)
-            .join(_league, _league.c.id == proposal.c.league_id)
-            .join(change, (change.c.league_id == _league.c.id) & (change.c.version == proposal.c.version))
-            .where(*is_open)
-        )
-        status = case(
-            (_league.c.deleted_at.is_not(None), "deleted"),
-            (_league.c.archived_at.is_not(None), "archived"),
-            else_="leagues",
-        )
+        its_change = (change.c.league_id == proposal.c.league_id) & (change.c.version == proposal.c.version)
+        open_ = select(func.count().label("open_proposals"), func.min(change.c.at).label("oldest_open"))
+        open_ = open_.select_from(proposal).join(_league, _league.c.id == proposal.c.league_id).join(change, its_change)
+        counts: dict[str, Any] = {
+            "changes": select(func.coalesce(func.sum(_league.c.version), 0)),
+            "idempotency_keys": select(func.count()).select_from(schema.idempotency_key),
+            "tokens": select(func.count()).select_from(schema.token),
+            "sessions": select(func.count()).select_from(schema.session),
+        }
+        for name, status in {"leagues": "active", "archived": "archived", "deleted": "deleted"}.items():
+            counts[name] = select(func.count()).where(_status == status)
+        columns = [query.scalar_subquery().label(name) for name, query in counts.items()]
         with self.database.reading() as connection:
             size, free = self.database.size(connection)
-            n_open, oldest = connection.execute(open_).one()
-            by_status = {name: n for name, n in connection.execute(select(status, func.count()).group_by(status))}
-            counts = {
-                name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-                for name, table in {
-                    "idempotency_keys": schema.idempotency_key,
-                    "tokens": schema.token,
-                    "sessions": schema.session,
-                }.items()
-            }
-            changes = connection.execute(select(func.coalesce(func.sum(_league.c.version), 0))).scalar_one()
+            row = connection.execute(select(*columns)).one()
+            of_open = connection.execute(open_.where(proposal.c.n_waiting > 0, _status == "active")).one()
         return StoreInfo(
             url=self.database.display_url,
             version=schema.VERSION,
             size_bytes=size,
             free_bytes=free,
-            changes=int(changes),
-            open_proposals=n_open,
-            oldest_open=oldest,
-            **{"leagues": 0, "archived": 0, "deleted": 0, **by_status, **counts},
+            **row._mapping,
+            **of_open._mapping,
         )
 
     def check(self) -> StoreCheck:
@@ -498,7 +491,9 @@ class Store:
         self.close()
 
 
-def _erase(connection: Connection, league_id: int) -> None:
-    """Erase a league; all rows that refer to it go with it."""
-    connection.execute(delete(schema.idempotency_key).where(schema.idempotency_key.c.scope == str(league_id)))
-    connection.execute(delete(_league).where(_league.c.id == league_id))
+def _erase(connection: Connection, *conditions: Any) -> int:
+    """Erase leagues; all rows that refer to them go as well. Returns their number."""
+    key = schema.idempotency_key
+    scopes = select(cast(_league.c.id, Text)).where(*conditions)
+    connection.execute(delete(key).where(key.c.scope.in_(scopes)))
+    return connection.execute(delete(_league).where(*conditions)).rowcount

@@ -123,6 +123,8 @@ class ExportFile:
                 before = line
         except (OSError, EOFError, zlib.error) as error:
             raise self._damaged(f"it cannot be unpacked ({error}). Copy it again") from None
+        if not number:
+            raise self._damaged("it is empty")
         self.checksum = digest.hexdigest()
         if before != _checksum_line(self.checksum):
             raise self._damaged(f"line {number} is not the checksum of those before. Export it again")
@@ -154,11 +156,9 @@ def import_league(connection: Connection, content: Iterator[bytes], header: dict
     (league_id,) = connection.execute(insert(schema.league).values(values).returning(schema.league.c.id)).one()
     rows = map(json.loads, content)
     while batch := list(islice(rows, _BATCH)):
-        for name in dict.fromkeys(row["table"] for row in batch):
-            part = [{"league_id": league_id, **row} for row in batch if row["table"] == name]
-            for row in part:
-                del row["table"]
-            connection.execute(insert(TABLES[name]), part)
+        for name, table in TABLES.items():  # in this order: pairs refer to their proposals
+            if part := [{"league_id": league_id, **row} for row in batch if row["table"] == name]:
+                connection.execute(insert(table), [{k: v for k, v in row.items() if k != "table"} for row in part])
 
 
 # Checks --------------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def check(connection: Connection, league: LeagueRow) -> list[str]:
     from matchbandit.leagues.verification import verify
 
     try:
-        header = verify(lines(connection, league, names=True), f"the export of {league.slug!r}")
+        header = verify(lines(connection, league, names=True), f"the export of {league.slug!r}", "Restore a backup.")
     except LeagueError as error:
         return [str(error)]
     versions = [getattr(league, f"{name}_version") for name in ("decision", "rules", "items")]
@@ -197,7 +197,7 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
         if (
             not 1 <= count <= library.max_plays() - before[0]
             or not math.isfinite(total)
-            or league.distribution.impossible(np.float64(total), count)
+            or league.distribution.impossible(np.array(total), count)
         ):
             raise LeagueError("reward-outside", f"{count} results of {first!r} and {second!r} cannot sum to {total!r}.")
         new.add(pair)

@@ -16,9 +16,11 @@ _NAMES = """JOIN mb_item first ON first.league_id = {of}.league_id AND first.id 
 JOIN mb_item second ON second.league_id = {of}.league_id AND second.id = {of}.b"""
 _FIRST, _SECOND = "coalesce(first.name, '#' || first.id)", "coalesce(second.name, '#' || second.id)"
 _LEAGUE = "JOIN mb_league league ON league.id = {of}.league_id AND league.deleted_at IS NULL"
-_RESULTS = """(SELECT league_id, a, b, count(outcome) AS n, sum(outcome) AS total
-FROM mb_proposal_pair WHERE outcome IS NOT NULL GROUP BY league_id, a, b
+_RESULTS = """(SELECT league_id, a, b, 1 AS n, outcome AS total FROM mb_proposal_pair WHERE outcome IS NOT NULL
 UNION ALL SELECT league_id, a, b, count, total FROM mb_past_result) result"""
+_RESULTS_BY_ITEM = f"""(SELECT league_id, id, sum(n) AS n, sum(total) AS total FROM (
+SELECT league_id, a AS id, n, total FROM {_RESULTS} UNION ALL SELECT league_id, b, n, total FROM {_RESULTS}) each
+GROUP BY league_id, id) result"""
 
 _VIEWS = {
     "mb_results_by_pair": f"""
@@ -31,7 +33,7 @@ SELECT league.slug AS league, item.id AS item_id, coalesce(item.name, '#' || ite
     coalesce(sum(result.n), 0) AS results, coalesce(sum(result.total), 0.0) AS total,
     sum(result.total) / sum(result.n) AS mean, item.byes
 FROM mb_item item {_LEAGUE.format(of="item")}
-LEFT JOIN {_RESULTS} ON result.league_id = item.league_id AND item.id IN (result.a, result.b)
+LEFT JOIN {_RESULTS_BY_ITEM} ON result.league_id = item.league_id AND result.id = item.id
 GROUP BY league.slug, item.id, item.name, item.active, item.byes""",
     "mb_results_by_week": f"""
 SELECT league.slug AS league, {{week}} AS week, count(pair.outcome) AS results, count(*) - count(pair.outcome) AS void,
@@ -75,9 +77,10 @@ _DIALECTS = {
     },
     "postgresql": {
         "week": "to_char(change.at::timestamptz AT TIME ZONE 'UTC', 'IYYY-\"W\"IW')",
-        "proposal": "(change.data ->> 'proposal')::bigint",
-        "parts": "LATERAL json_array_elements(coalesce(change.data -> 'outcomes', change.data -> 'pairs', "
-        "change.data -> 'items')) AS part(value)",
+        "proposal": "data.proposal",
+        # a function is called once for each change; an expression, for each of its parts
+        "parts": "LATERAL json_to_record(change.data) AS data(proposal bigint, outcomes json, pairs json, items json) "
+        "ON true LEFT JOIN LATERAL json_array_elements(coalesce(data.outcomes, data.pairs, data.items)) AS part(value)",
         "part": [f"(part.value ->> {k})" for k in range(4)],
         "scalar": "part.value #>> '{}'",
     },

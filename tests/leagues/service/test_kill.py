@@ -21,7 +21,7 @@ def kill_under_load(url: str, folder: Path, *, servers: int, kills: int, outcome
         running = [stack.enter_context(Server(url, folder)) for _ in range(servers)]
         load = Load([server.address for server in running], token)
         done = 0
-        while done < kills or len(load.tells) < outcomes and not load.errors:
+        while done < kills or (len(load.tells) < outcomes and not load.errors):
             load.wait_for(rng.randint(20, 40 + outcomes // (2 * kills)))
             running[done % servers].kill()
             running[done % servers].start()

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from matchbandit.leagues.records import Outcome
 
 
-def _parse_deadline(text: str) -> float:
-    """Parse a duration; `none` is 0."""
-    return 0.0 if text.strip().lower() == "none" else parse_duration("--deadline", text)
+def _parse_deadline(text: str) -> float | str:
+    return "none" if text.strip().lower() == "none" else parse_duration("--deadline", text)
 
 
 def _parse_default(text: str) -> "Outcome":
@@ -39,7 +38,7 @@ _SETTINGS: dict[str, Any] = {
     "policy": Annotated[str | None, optional("The policy; by default rank1-thompson.", common.POLICY_NAME)],
     "option": common.Option,
     "selection": Annotated[str | None, optional("Propose a matching, or one pair at a time.", _SELECTION)],
-    "deadline": Annotated[float | None, optional("Time for outcomes: 90m, 12h, 3d, or none, the default.", _DEADLINE)],
+    "deadline": Annotated[object, optional("Time for outcomes: 90m, 12h, 3d, or none, the default.", _DEADLINE)],
     "default": Annotated[object, optional("Outcome at the deadline: a number, or void, the default.", _DEFAULT)],
     "no_rematch": Annotated[int | None, optional("Do not repeat a pair within so many proposals.", _NO_REMATCH)],
     "title": Annotated[str | None, optional("A title for people, besides the URL name.", metavar="TEXT")],
@@ -47,17 +46,14 @@ _SETTINGS: dict[str, Any] = {
 }
 """The options of `new` and `set`."""
 
-
-_SIDE_HELP, _PAST_HELP = (
-    "Instead of players, twice: ads=spring,summer.",
-    "Start with the results in this CSV or Parquet file.",
-)
+_SIDE_HELP = "Instead of players, twice: a side with its items, ads=spring,summer."
+_PAST_HELP = "Start with the results in this CSV or Parquet file."
 _REWARDS_HELP = "bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS."
 
 
 @partial(on_store, create=True)
-@with_options("changes", _SETTINGS)
-@with_options("reading", FILE_OPTIONS)
+@partial(with_options, name="changes", options=_SETTINGS)
+@partial(with_options, name="reading", options=FILE_OPTIONS)
 def new(
     store: "Store",
     league: LeagueName,
@@ -84,13 +80,15 @@ def new(
         kind = "sides" if sides else "players" if players else None
         if kind is not None and reading.setdefault("kind", kind) != kind:
             raise MatchbanditError(f"--kind {reading['kind']} does not go with a league of {kind}. Leave it out.")
-        items["past"] = read_past(past, reading)
+        items["past"] = results = read_past(past, reading)
+        if results.kind == "sides" and not sides:
+            items["sides"] = dict.fromkeys(results.sides or ("rows", "columns"), ())
     created = store.create(league, **items, rewards=rewards or "bernoulli", seed=seed, by=BY, **_values(changes))
     return league_output(created, f"Next: matchbandit league ask {league}")
 
 
 @on_league
-@with_options("changes", _SETTINGS)
+@partial(with_options, name="changes", options=_SETTINGS)
 def set_(league: "League", *, changes: dict[str, Any]) -> Output:
     """Change the settings of a league, such as its policy.
 
@@ -106,7 +104,7 @@ def _values(changes: dict[str, Any]) -> dict[str, Any]:
     """Return settings as the league takes them."""
     if "option" in changes:
         changes["options"] = common.merge_settings("--option", changes.pop("option"))
-    return changes | ({"deadline": changes["deadline"] or None} if "deadline" in changes else {})
+    return changes | ({"deadline": None} if changes.get("deadline") == "none" else {})
 
 
 def league_output(league: "League", hint: str = "") -> Output:
@@ -117,16 +115,11 @@ def league_output(league: "League", hint: str = "") -> Output:
 
 def _parse_sides(texts: list[str]) -> dict[str, list[str]]:
     """Parse the two sides with their items, from `ads=spring,summer` and `slots=top,left`."""
-    sides: dict[str, list[str]] = {}
-    for text in texts:
-        name, _, items = text.partition("=")
-        if name.strip() in sides:
-            raise MatchbanditError(f"--side {name.strip()} is given twice. The two sides have two names.")
-        if not name.strip():
-            raise MatchbanditError(f"--side takes a side and its items, such as ads=spring,summer; got {text!r}.")
-        sides[name.strip()] = parse_names([items])
-    if len(sides) not in (0, 2):
-        raise MatchbanditError(f"--side is given twice, once for each side; got {len(sides)}.")
+    parts = [text.partition("=") for text in texts]
+    sides = {name.strip(): parse_names([items]) for name, _, items in parts}
+    if texts and not (len(texts) == len(sides) == 2 and all(sides)):
+        example = "--side ads=spring,summer --side slots=top"
+        raise MatchbanditError(f"--side is given twice, for two sides, such as {example}; got {', '.join(texts)}.")
     return sides
 
 
@@ -166,10 +159,7 @@ def import_(
     """
     if as_ is not None and len(files) > 1:
         raise MatchbanditError("--as names one league; import one file at a time with it.")
-    try:
-        names = [store.import_league(file, slug=as_).slug for file in files]
-    except OSError as error:
-        raise MatchbanditError(f"{error.filename} cannot be read: {error.strerror}.") from None
+    names = [store.import_league(file, slug=as_).slug for file in files]
     return Output(names, "\n".join(f"{name}: from {file}" for name, file in zip(names, files, strict=True)))
 
 

@@ -36,10 +36,8 @@ def open_store(url: str, *, create: bool = False) -> "Iterator[Store]":
     url = store_url(url)
     file = sqlite_file(url)
     if file is not None and not create and not file.exists():
-        raise MatchbanditError(
-            f"there is no store {str(file)!r}. `matchbandit league new` creates one; --store, or the variable "
-            f"{STORE_VARIABLE}, names another."
-        )
+        others = f"--store, or the variable {STORE_VARIABLE}, names another"
+        raise MatchbanditError(f"there is no store {str(file)!r}. `matchbandit league new` creates one; {others}.")
     from matchbandit.leagues import Store
 
     with Store(url) as store:
@@ -84,21 +82,18 @@ def on_league(function: Callable[..., Output]) -> Callable[..., None]:
     return on_store(command)
 
 
-def with_options(name: str, options: dict[str, Any]) -> Callable[[Callable[..., Output]], Callable[..., Output]]:
+def with_options(function: Callable[..., Output], *, name: str, options: dict[str, Any]) -> Callable[..., Output]:
     """Add options to a command, which gets those that were typed as one dict by this name."""
 
-    def decorate(function: Callable[..., Output]) -> Callable[..., Output]:
-        @wraps(function)
-        def command(*args: Any, **typed: Any) -> Output:
-            given = {key: value for key in options if (value := typed.pop(key)) is not None}
-            return function(*args, **typed, **{name: given})
+    @wraps(function)
+    def command(*args: Any, **typed: Any) -> Output:
+        given = {key: value for key in options if (value := typed.pop(key)) is not None}
+        return function(*args, **typed, **{name: given})
 
-        parameters = [each for each in inspect.signature(function).parameters.values() if each.name != name]
-        keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
-        set_parameters(command, [*parameters, *(keyword(key, annotation=kind) for key, kind in options.items())])
-        return command
-
-    return decorate
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != name]
+    keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
+    set_parameters(command, [*parameters, *(keyword(key, annotation=kind) for key, kind in options.items())])
+    return command
 
 
 # --- names and pairs ---

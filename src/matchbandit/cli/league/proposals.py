@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     Outcomes = list[tuple[str, str, Outcome]]
 
 HEADS = ("proposal", "first", "second", "outcome")
-_AVAILABLE_HELP = (
-    "Pair only these, separated by commas, or with the option repeated; by default everybody who has not left. Quote a "
-    "name that contains a comma: '\"Dee, Jr.\",eve'."
-)
+_AVAILABLE_HELP = "Pair only these, separated by commas; quote a name that contains one: '\"Dee, Jr.\",eve'."
 
 
 @on_league
@@ -84,11 +81,10 @@ def tell(
     void: Annotated[bool, typer.Option("--void", help="These pairs, or all without outcome, never met.")] = False,
     sheet: Annotated[Path | None, optional(_SHEET_HELP, metavar="FILE")] = None,
 ) -> Output:
-    """Record what pairs achieved together.
+    """Record what pairs achieved together: some or all, late, in any order.
 
-    Some pairs or all, late, in any order. Repeating an outcome changes nothing; a different one is refused, except
-    with --correct: the history keeps both. A void outcome is not a result, and not 0. A --sheet may be about several
-    proposals.
+    Repeating an outcome changes nothing; a different one is refused, except with --correct: the history keeps both. A
+    void outcome is not a result, and not 0. A --sheet may be about several proposals.
     """
     if number is None and sheet is None:
         raise MatchbanditError("say which proposal: tell LEAGUE NUMBER ann+bob=1.")
@@ -96,14 +92,12 @@ def tell(
         if number is None or correct or sheet is not None:
             raise MatchbanditError("--void goes with a proposal and pairs, such as ann+bob; not with other options.")
         pairs = [parse_pair(text, lambda: item_names(league)) for text in outcomes or []]
-        receipts = [league.void(number, pairs or None, by=BY)]
-        return Output(receipts, format_receipt(receipts[0]))
+        receipt = league.void(number, pairs or None, by=BY)
+        return Output([receipt], format_receipt(receipt))
     if bool(outcomes) == (sheet is not None):
         raise MatchbanditError("give outcomes, such as ann+bob=1 or ann+bob=void, or a file of them with --sheet.")
-    if sheet is not None:
-        rows = read_scoresheet(sheet, number)
-    else:
-        rows = {number or 0: parse_outcomes(outcomes or [], lambda: item_names(league))}
+    typed = {number or 0: parse_outcomes(outcomes or [], lambda: item_names(league))}
+    rows = typed if sheet is None else read_scoresheet(sheet, number)
     if correct:
         receipts = [league.correct(each, part, by=BY) for each, part in rows.items()]
     else:
@@ -173,8 +167,7 @@ def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
         raise MatchbanditError(f"{path} is not a CSV file in UTF-8: {error}.") from None
     for head in HEADS[1:]:
         if head not in heads:
-            need = f"Its first line must name {', '.join(HEADS[1:])}, and may name proposal."
-            raise MatchbanditError(f"{path} has no column {head!r}. {need}")
+            raise MatchbanditError(f"{path} has no column {head!r}. Its first line must name {', '.join(HEADS[1:])}.")
     return lines
 
 
@@ -200,6 +193,5 @@ def parse_outcome(text: str, *, where: str) -> "Outcome":
     try:
         return VOID if text.strip().lower() == "void" else float(text)
     except ValueError:
-        raise MatchbanditError(
-            f"{where}: an outcome is a number, what the pair achieved together, or void if it never met; got {text!r}."
-        ) from None
+        kinds = "a number, what the pair achieved together, or void if it never met"
+        raise MatchbanditError(f"{where}: an outcome is {kinds}; got {text!r}.") from None

@@ -1,6 +1,7 @@
 """`matchbandit league replay`: play policies on a simulator that is fitted to past results."""
 
 import re
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -46,8 +47,8 @@ _POLICY_HELP = "A policy with its options, 'rank1-thompson half_life=100'; may b
 
 
 @prints_output
-@with_options("options", _OPTIONS)
-@with_options("reading", FILE_OPTIONS)
+@partial(with_options, name="options", options=_OPTIONS)
+@partial(with_options, name="reading", options=FILE_OPTIONS)
 def replay(
     league: SomeLeague = None,
     file: Annotated[Path | None, optional("Results in CSV or Parquet, or an exported league.", metavar="FILE")] = None,
@@ -115,8 +116,8 @@ def read_past(path: Path, reading: dict[str, Any]) -> "PastResults":
 
 def refuse_without_file(file: str, reading: dict[str, Any]) -> None:
     """Refuse options that say how a file is read where there is none."""
-    for name in reading:
-        raise MatchbanditError(f"--{name.replace('_', '-')} goes with {file}.")
+    if reading:
+        raise MatchbanditError(f"--{next(iter(reading)).replace('_', '-')} goes with {file}.")
 
 
 def parse_columns(texts: list[str]) -> dict[str, str]:

@@ -37,9 +37,8 @@ def list_(store: "Store", status: Annotated[str, typer.Option(help="Which ones."
     heads = ("league", "title", "of", "policy", "items", "proposals", "results", "pairs waiting", "fit")
     rows = []
     for info in leagues:
-        sides = "players" if info.sides is None else " × ".join(info.sides)
-        counts = (info.active, info.proposals, info.results, info.waiting)
-        rows.append((info.slug, info.title, sides, info.settings["policy"], *counts, info.warning and "rejected"))
+        first = (info.slug, info.title, " × ".join(info.sides or ["players"]), info.settings["policy"])
+        rows.append((*first, info.active, info.proposals, info.results, info.waiting, info.warning and "rejected"))
     return Output(leagues, lambda: print_records(rows, heads))
 
 

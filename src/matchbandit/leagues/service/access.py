@@ -4,14 +4,20 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
+from inspect import iscoroutinefunction
+from math import exp
 from typing import Annotated, Any, Generic, TypeVar
 
 import anyio
 import msgspec
 from anyio import CapacityLimiter, Semaphore, to_thread
 from fastapi import Depends, Request, Response, Security
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from starlette.requests import ClientDisconnect
 
 from matchbandit.errors import unknown
 from matchbandit.leagues import League, LeagueError, Store, tokens
@@ -29,6 +35,12 @@ _BYTES_PER_ITEM = 2**10
 """and may have as many bytes more per item of the league: names have at most 200 characters."""
 _REFUSAL_SECONDS = 0.1
 """How long a refused request takes at least."""
+_QUICK_SECONDS = 0.001
+"""A request that takes more processor time"""
+_PAUSE_FACTOR = 3.0
+"""is followed by a pause, so many times as long, if nobody else has used as much lately,"""
+_MEMORY_SECONDS = 1.0
+"""that is, within about this time."""
 _OUTAGE_SECONDS = 3600.0
 """While the store is away, tokens that were valid in this time still open the metrics."""
 _HINT = "Send the header `Authorization: Bearer mbt_…`; `matchbandit token new` makes a token."
@@ -101,6 +113,41 @@ class Queue:
         self._slots.release()
 
 
+@dataclass
+class Usage:
+    """Processor time that was used, which is forgotten gradually."""
+
+    seconds: float = 0.0
+    at: float = field(default_factory=time.monotonic)
+
+    def add(self, seconds: float) -> float:
+        """Add some; returns what is remembered."""
+        now = time.monotonic()
+        self.seconds = self.seconds * exp((self.at - now) / _MEMORY_SECONDS) + seconds
+        self.at = now
+        return self.seconds
+
+
+_usage: ContextVar[Usage | None] = ContextVar("_usage", default=None)
+
+
+class MeasuredRoute(APIRoute):
+    """A route whose processor time is known to the gate."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Measure the thread in which the function runs."""
+
+        @wraps(endpoint)
+        def measured(*args: Any, **values: Any) -> Any:
+            usage, began = _usage.get() or Usage(), time.thread_time()
+            try:
+                return endpoint(*args, **values)
+            finally:
+                usage.add(time.thread_time() - began)
+
+        super().__init__(path, endpoint if iscoroutinefunction(endpoint) else measured, **options)
+
+
 @asynccontextmanager
 async def slow_refusals() -> AsyncIterator[None]:
     """A refusal takes a moment, and holds its slot that long, so that a flood of them costs little."""
@@ -156,6 +203,7 @@ class Gate:
         self._queues: RecentlyUsed[tuple[str, str], Queue] = RecentlyUsed(30_000)
         # Threads of their own for tokens: leagues cannot occupy them, nor unknown tokens those of known ones.
         self._known, self._unknown = CapacityLimiter(4), CapacityLimiter(1)
+        self._used: RecentlyUsed[str, Usage] = RecentlyUsed(200)
 
     async def token(
         self, secret: str, address: str, find: Callable[[Store, str], Token | None], *, in_outage: bool = False
@@ -187,7 +235,10 @@ class Gate:
 
     @asynccontextmanager
     async def slot(self, token: Token, slug: str = "") -> AsyncIterator[None]:
-        """Wait until the token, and the league if there is one, have less than their share of requests in progress."""
+        """Wait until the token, and the league if there is one, have less than their share of requests in progress.
+
+        Whoever uses most of the processor pauses between requests, since the interpreter serves one thread at a time.
+        """
         rate, burst = self._settings.rate, self._settings.burst
         if not self._buckets.get_or(token.id, lambda: Bucket(rate, burst)).take():
             await anyio.sleep(_REFUSAL_SECONDS)
@@ -197,7 +248,18 @@ class Gate:
             if slug and token.sees(slug):
                 await stack.enter_async_context(self._queue("league", slug, "requests to this league"))
             await stack.enter_async_context(slow_refusals())
+            usage = Usage()
+            _usage.set(usage)
             yield
+            is_largest = self._is_largest([f"token {token.id}", f"league {slug}"], usage.seconds)
+            if is_largest and usage.seconds > _QUICK_SECONDS:
+                await anyio.sleep(_PAUSE_FACTOR * usage.seconds)
+
+    def _is_largest(self, users: list[str], seconds: float) -> bool:
+        """Count processor time of a token and a league; has nobody else used as much lately, but something?"""
+        mine = max(self._used.get_or(user, Usage).add(seconds) for user in users)
+        others = max((usage.add(0.0) for user, usage in self._used.items() if user not in users), default=0.0)
+        return mine > others > _QUICK_SECONDS
 
     def _queue(self, kind: str, name: str, what: str) -> Queue:
         size, waiting = self._settings.concurrency, self._settings.queue
@@ -266,18 +328,22 @@ def body(kind: type[T], *, optional: bool = False, of_any_size: bool = False) ->
 
 
 async def read_body(request: Request, *, of_any_size: bool) -> bytearray:
-    """The body, refused as soon as it is too large."""
+    """The body, refused as soon as it is too large, or says that it will be."""
     maximum, content = request.app.state.settings.max_body_bytes, bytearray()
-    announced = request.headers.get("content-length", "")
-    limit = maximum if of_any_size else _SMALL_BYTES
-    is_final = of_any_size
-    async for chunk in chunks(request):
-        content += chunk
-        size = max(len(content), int(announced) if announced.isdecimal() else 0)
+    limit, is_final = (maximum, True) if of_any_size else (_SMALL_BYTES, False)
+
+    async def check(size: int) -> None:
+        nonlocal limit, is_final
         if size > limit and not is_final:
             limit, is_final = await request.state.access.body_limit(maximum), True
         if size > limit:
             raise LeagueError("body-too-large", f"no valid request to this league has more than {limit} bytes.")
+
+    announced = request.headers.get("content-length", "")[:18]
+    await check(int(announced) if announced.isdecimal() else 0)
+    async for chunk in chunks(request):
+        content += chunk
+        await check(len(content))
     return content
 
 
@@ -290,7 +356,7 @@ async def chunks(request: Request) -> AsyncIterator[bytes]:
         try:
             with anyio.fail_after(end - time.monotonic()):
                 chunk = await anext(stream, None)
-        except TimeoutError:
+        except (TimeoutError, ClientDisconnect):
             raise LeagueError("body-too-slow", f"the body did not arrive within {seconds:g} s.") from None
         if chunk is None:
             return

@@ -26,7 +26,7 @@ from matchbandit.leagues.records import (
     Rule,
 )
 from matchbandit.leagues.service import requests
-from matchbandit.leagues.service.access import Access, body, chunks, requires
+from matchbandit.leagues.service.access import Access, MeasuredRoute, body, chunks, requires
 from matchbandit.leagues.service.requests import openapi
 from matchbandit.leagues.service.responses import TABLE, if_match, no_content
 from matchbandit.leagues.settings import settings_tag
@@ -56,7 +56,8 @@ async def _window(
 Window = Annotated[dict[str, Any], Depends(_window)]
 
 leagues, proposals, items, results = ROUTERS = [
-    APIRouter(prefix="/v1", tags=[tag]) for tag in ("leagues", "proposals", "items", "results")
+    APIRouter(prefix="/v1", tags=[tag], route_class=MeasuredRoute)
+    for tag in ("leagues", "proposals", "items", "results")
 ]
 
 
@@ -113,6 +114,7 @@ async def import_league(access: AnyAdmin, slug: Text = "") -> Response:
             if file.tell() + len(chunk) > limits.max_import_bytes:
                 raise LeagueError("body-too-large", f"an export has at most {limits.max_import_bytes} bytes here.")
             file.write(chunk)
+        file.seek(0)
         return await to_thread.run_sync(write)
 
 
@@ -205,13 +207,9 @@ def list_proposals(
 
 
 @proposals.get("/leagues/{league}/summaries", response_model=Page[ProposalSummary], dependencies=TABLE)
-def list_summaries(
-    access: Read,
-    window: Window,
-    limit: Limit = 100,
-) -> Response:
+def list_summaries(access: Read, window: Window, limit: Limit = 100, open: bool = False) -> Response:
     """Progress: the expected and achieved rewards of each proposal."""
-    return access.answer(access.league.summaries(limit=limit, **window))
+    return access.answer(access.league.summaries(limit=limit, open_only=open, **window))
 
 
 @proposals.get("/leagues/{league}/proposals/{number}", response_model=Proposal, dependencies=TABLE)

@@ -3,13 +3,14 @@
 import contextlib
 import gc
 import logging
+import math
 import shlex
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 
 import anyio
@@ -17,7 +18,7 @@ import uvicorn
 from anyio import CapacityLimiter, Lock, to_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from matchbandit.leagues import LeagueError, Store, tokens
 from matchbandit.leagues.service import api, dashboard, documentation
@@ -70,14 +71,8 @@ def _add_health(app: FastAPI, store: Store) -> None:
     """Routes for probes and Prometheus."""
     lock, threads, ready_until = Lock(), CapacityLimiter(1), 0.0
 
-    @app.get(HEALTH, include_in_schema=False)
-    async def healthz() -> Response:
-        """Answers as long as the process does; it asks nobody."""
-        return Response("ok")
-
-    @app.get("/readyz", include_in_schema=False)
-    async def readyz() -> Response:
-        """Can the store be written? Probes need no token: they share an answer, and a thread of their own."""
+    async def check_store() -> None:
+        """Raise unless the store can be written; many probes share an answer, and a thread of their own."""
         nonlocal ready_until
         async with lock:
             if ready_until < time.monotonic():
@@ -86,16 +81,34 @@ def _add_health(app: FastAPI, store: Store) -> None:
                 if scope.cancelled_caught:
                     raise LeagueError("store-busy", f"the store did not answer within {_PROBE_SECONDS:g} s.")
                 ready_until = time.monotonic() + _READY_SECONDS
+
+    @app.get(HEALTH, include_in_schema=False)
+    async def healthz() -> Response:
+        """Answers as long as the process does; it asks nobody."""
+        return Response("ok")
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        """Can the store be written?"""
+        await check_store()
         return Response("ok")
 
     needed = requires("read", in_league=False, in_outage=True)
 
     @app.get("/metrics", include_in_schema=False, dependencies=[needed])
-    def metrics(request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         """Metrics are about all leagues, and so must be the token; with the store away they say so."""
         if request.state.access.token.leagues is not None:
             raise LeagueError("not-allowed", "the metrics are about all leagues, and the token is for some only.")
-        return Response(request.app.state.metrics.text(store), media_type=CONTENT_TYPE_LATEST)
+        metrics = request.app.state.metrics
+        try:
+            await check_store()
+            metrics.open.set((await to_thread.run_sync(store.info, limiter=threads)).open_proposals)
+            metrics.store_up.set(1)
+        except LeagueError:
+            metrics.open.set(math.nan)
+            metrics.store_up.set(0)
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 @contextlib.asynccontextmanager
@@ -104,36 +117,31 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stop, state = threading.Event(), app.state
 
     def maintain() -> None:
-        state.store.run_maintenance()
-
-    def prepare() -> None:
-        app.openapi()
-        state.store.warm_up()
-        gc.collect()
-        gc.freeze()  # a full collection of all that was imported would stop requests for 150 ms
-
-    def every(seconds: float, task: Callable[[], None]) -> None:
-        while not stop.wait(seconds):
+        while not stop.wait(state.settings.maintenance_seconds):
             result = "done"
             try:
-                task()
-            except Exception as error:
+                state.store.run_maintenance()
+            except Exception:
                 result = "failed"
-                content = {"code": getattr(error, "code", None)}
-                LOGGER.exception("maintenance failed", extra={"content": content})
+                LOGGER.exception("maintenance failed")
             state.metrics.maintenance.labels(result).inc()
 
     def load() -> None:
         began = time.perf_counter()
-        if not stop.wait(_WARM_UP_DELAY):
-            try:
-                prepare()
-            except Exception:
-                LOGGER.exception("warm-up failed")
-            else:
-                log("warm", seconds=round(time.perf_counter() - began, 1))
+        if stop.wait(_WARM_UP_DELAY):
+            return
+        try:
+            app.openapi()
+            state.store.warm_up()
+        except Exception:
+            LOGGER.exception("warm-up failed")
+        else:
+            log("warm", seconds=round(time.perf_counter() - began, 1))
+        gc.collect()
+        gc.set_threshold(50_000, 20, 100)
+        gc.freeze()  # a full collection of all that was imported would stop requests for 100 ms
 
-    threads = [threading.Thread(target=every, args=(state.settings.maintenance_seconds, maintain), daemon=True)]
+    threads = [threading.Thread(target=maintain, daemon=True)]
     if state.settings.warm_up:
         threads.append(threading.Thread(target=load, daemon=True))
     for thread in threads:

@@ -282,9 +282,9 @@ class RemoteLeague:
         """Proposals in the order of their numbers; see `League.proposals`."""
         return self._list("/proposals", records.Page[records.Proposal], open=open_only, **bounds)
 
-    def summaries(self, **bounds: Any) -> records.Page[records.ProposalSummary]:
+    def summaries(self, *, open_only: bool = False, **bounds: Any) -> records.Page[records.ProposalSummary]:
         """Expected and achieved rewards of each proposal; see `League.summaries`."""
-        return self._list("/summaries", records.Page[records.ProposalSummary], **bounds)
+        return self._list("/summaries", records.Page[records.ProposalSummary], open=open_only, **bounds)
 
     def results(self, item: Name | None = None, **params: Any) -> records.Page[records.PairResult]:
         """The results of each pair that has any, or of the pairs of one item, in the order of ids."""

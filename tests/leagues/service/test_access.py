@@ -1,0 +1,277 @@
+"""The gate: tokens, scopes, rates, slots, and bodies that are too large, too slow or wrong."""
+
+from collections.abc import Callable
+
+import anyio
+import httpx
+import pytest
+from anyio.from_thread import BlockingPortal
+from app_transport import AppTransport, code_of
+
+from matchbandit.leagues import LeagueError, Store, tokens
+from matchbandit.leagues.service import access
+from matchbandit.leagues.service.access import Bucket, Gate, Queue, Usage
+from matchbandit.leagues.service.settings import Settings
+from matchbandit.leagues.tokens import Token
+
+Connect = Callable[..., httpx.Client]
+
+
+@pytest.fixture(autouse=True)
+def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer x", f"Bearer mbt_{0:012x}_{0:064x}"])
+def test_a_request_without_a_valid_token_is_refused(api: httpx.Client, club: str, header: str) -> None:
+    answer = api.get(club, headers={"Authorization": header})
+    assert (answer.status_code, code_of(answer), answer.headers["www-authenticate"]) == (401, "no-token", "Bearer")
+    assert "matchbandit token new" in answer.json()["detail"]
+
+
+def test_a_revoked_token_is_refused(connect: Connect, store: Store, club: str) -> None:
+    token, secret = tokens.create(store, "test", scope="admin")
+    http = connect(token=secret)
+    assert http.get(club).is_success
+    tokens.revoke(store, token.id)
+    assert code_of(http.get(club)) == "no-token"
+
+
+def test_a_scope_includes_those_before_it(connect: Connect, club: str) -> None:
+    statuses = {
+        scope: [
+            http.get(club).status_code,
+            http.post(f"{club}/proposals").status_code,
+            http.post(f"{club}/items", json={"names": [scope]}).status_code,
+        ]
+        for scope in ("read", "play", "admin")
+        for http in [connect(scope)]
+    }
+    assert statuses == {"read": [200, 403, 403], "play": [200, 201, 403], "admin": [200, 201, 201]}
+
+
+def test_a_token_learns_nothing_of_other_leagues(api: httpx.Client, connect: Connect, club: str) -> None:
+    http = connect("admin", "mine")
+    refused = [http.get(club), http.get("/v1/leagues/none"), http.get(f"{club}?x=1"), http.delete(club)]
+    assert {code_of(answer) for answer in refused} == {"unknown-league"}
+    assert len({answer.json()["detail"].replace("none", "club") for answer in refused}) == 1
+    assert http.get("/v1/leagues").json()["rows"] == []
+    assert code_of(http.post("/v1/leagues", json={"slug": "other"})) == "not-allowed"
+    assert http.post("/v1/leagues", json={"slug": "mine"}).status_code == 201
+    assert code_of(http.post("/v1/imports", content=b"")) == "not-allowed"
+
+
+def test_a_request_is_refused_for_its_token_before_its_scope_and_before_its_body(connect: Connect, club: str) -> None:
+    path, body = f"{club}/proposals", {"content": b"{" * 1000}
+    http = connect("read")
+    assert code_of(http.post(path, headers={"Authorization": "Bearer x"}, **body)) == "no-token"
+    assert code_of(http.post(path, **body)) == "not-allowed"
+    assert code_of(connect("play").post(path, **body)) == "bad-request"
+
+
+def test_wrong_tokens_do_not_lock_out_valid_ones_from_the_same_address(connect: Connect, club: str) -> None:
+    known = connect()
+    for k in range(30):
+        assert known.get(club, headers={"Authorization": f"Bearer mbt_{k:012x}_{k:064x}"}).status_code == 401
+    assert known.get(club).is_success
+    assert connect().get(club).is_success  # one that the process has not seen yet
+
+
+def test_a_token_has_a_rate(connect: Connect, club: str) -> None:
+    http = connect(rate=0.001, burst=2)
+    answers = [http.get(club) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[-1].headers["retry-after"] == "1"
+    assert connect().get(club).status_code == 200
+
+
+def test_bucket_fills_up_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(access.time, "monotonic", lambda: now)
+    bucket = Bucket(rate=2.0, burst=3.0, at=now)
+    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+    now = 0.5
+    assert [bucket.take(), bucket.take()] == [True, False]
+
+
+def test_usage_is_forgotten_gradually(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(access.time, "monotonic", lambda: now)
+    usage = Usage(at=now)
+    assert usage.add(2.0) == 2.0
+    now = 1.0
+    assert usage.add(0.0) == pytest.approx(2.0 / 2.718281828459045)
+
+
+def token_of(id: str) -> Token:
+    return Token(id, "test", "play", None, "2026-11-16T09:30:00Z", None, None)
+
+
+@pytest.fixture
+def gate(store: Store) -> Gate:
+    return Gate(store, Settings(concurrency=1, queue=1))
+
+
+def test_slot_lets_a_token_have_its_share_and_refuses_those_who_would_wait_too_long(
+    gate: Gate, portal: BlockingPortal
+) -> None:
+    """A token with one slot and room for one who waits: the third request is refused, another token is served."""
+    order: list[str] = []
+
+    async def run() -> None:
+        entered, leave = anyio.Event(), anyio.Event()
+
+        async def request(token: str, name: str, *, stay: bool = False) -> None:
+            try:
+                async with gate.slot(token_of(token)):
+                    order.append(name)
+                    entered.set()
+                    if stay:
+                        await leave.wait()
+            except LeagueError as error:
+                order.append(f"{name} {error.code}")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: request("a", "first", stay=True))
+            await entered.wait()
+            group.start_soon(request, "a", "second")
+            await anyio.wait_all_tasks_blocked()
+            await request("a", "third")
+            await request("b", "other")
+            leave.set()
+
+    portal.call(run)
+    assert order == ["first", "third too-many-requests", "other", "second"]
+
+
+def test_slot_is_shared_by_the_tokens_of_a_league(gate: Gate, portal: BlockingPortal) -> None:
+    order: list[str] = []
+
+    async def run() -> None:
+        async with anyio.create_task_group() as group:
+
+            async def request(name: str) -> None:
+                async with gate.slot(token_of(name), "club"):
+                    order.append(name)
+
+            async with gate.slot(token_of("a"), "club"):
+                group.start_soon(request, "b")
+                await anyio.wait_all_tasks_blocked()
+                assert order == []
+
+    portal.call(run)
+    assert order == ["b"]
+
+
+def test_slot_pauses_after_costly_requests_of_whoever_has_used_most(
+    gate: Gate, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    async def request(token: str, seconds: float) -> None:
+        async with gate.slot(token_of(token), f"league of {token}"):
+            usage = access._usage.get()
+            assert usage is not None
+            usage.add(seconds)
+
+    async def run() -> None:
+        await request("heavy", 0.5)  # nobody else is there
+        await request("light", 0.01)  # it has used less
+        await request("heavy", 0.5)
+
+    monkeypatch.setattr(access.anyio, "sleep", sleep)
+    portal.call(run)
+    assert pauses == [pytest.approx(1.5, rel=0.01)]
+
+
+def test_processor_time_of_a_route_is_measured(connect: Connect, club: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[float] = []
+    monkeypatch.setattr(Gate, "_is_largest", lambda _, users, seconds: measured.append(seconds) or False)
+    connect().get(club)
+    assert len(measured) == 1
+    assert measured[0] > 0.0
+
+
+@pytest.mark.parametrize(("n_players", "n_bytes", "status"), [(4, 21_000, 413), (4, 15_000, 400), (40, 21_000, 400)])
+def test_a_body_is_limited_by_the_size_of_the_league(
+    api: httpx.Client, n_players: int, n_bytes: int, status: int
+) -> None:
+    api.post("/v1/leagues", json={"slug": "a", "players": [f"p{k}" for k in range(n_players)]})
+    body = b'{"available":' + b" " * n_bytes
+    assert api.post("/v1/leagues/a/proposals", content=body).status_code == status
+    assert api.post("/v1/leagues/a/proposals", content=iter([body])).status_code == status  # without its length
+
+
+def test_names_that_join_may_be_many(api: httpx.Client, connect: Connect, club: str) -> None:
+    names = [f"{'n' * 190} {k}" for k in range(2000)]
+    assert api.post(f"{club}/items", json={"names": names}).status_code == 201
+    limited = connect(max_body_bytes=2**14)
+    assert code_of(limited.post(f"{club}/items", json={"names": names})) == "body-too-large"
+
+
+@pytest.mark.parametrize("path", ["/v1/leagues", "/v1/imports"])
+def test_a_body_that_arrives_too_slowly_is_refused(
+    transport: Callable[..., AppTransport], store: Store, path: str
+) -> None:
+    headers = [("Host", "here"), ("Authorization", f"Bearer {tokens.create(store, 'test', scope='admin')[1]}")]
+    status, content = transport(body_seconds=0.05).send_raw("POST", path, headers, [b"{", None])
+    assert (status, b"body-too-slow" in content) == (408, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "words"),
+    [
+        (b'{"outcomes":[{"pair":["a","b"],"reward":1},{"pair":["a","b"],"reward":"x"}]}', "outcomes[1].reward", "'x'"),
+        (b'{"outcomes":[{"pair":["a"],"reward":1}]}', "outcomes[0].pair", "length 2"),
+        (b'{"outcomes":[]}', "outcomes", "length >= 1"),
+        (b'{"outcomes":[{"pair":["a","b"]}]}', "outcomes[0].reward", "missing"),
+        (b"{}", "outcomes", "missing"),
+        (b'{"outcome":[]}', "outcome", "did you mean 'outcomes'"),
+        (b"[" * 20_000, None, "expected `object`"),
+        (b'{"outcomes":' + b"[" * 15_000, "outcomes[0]", "expected `object`"),
+        (b"\xff", None, "malformed"),
+        (b"", None, "truncated"),
+        (b'{"outcomes":[{"pair":["a","b"],"reward":NaN}]}', None, "malformed"),
+        (b'{"outcomes":[{"pair":["a","\\ud800"],"reward":1}]}', None, "surrogate"),
+    ],
+)
+def test_the_first_error_of_a_body_is_named(
+    api: httpx.Client, club: str, body: bytes, field: str | None, words: str
+) -> None:
+    api.post(f"{club}/items", json={"names": [f"p{k}" for k in range(20)]})
+    answer = api.post(f"{club}/proposals/1/outcomes", content=body)
+    assert (answer.status_code, code_of(answer), answer.json()["field"]) == (400, "bad-request", field)
+    assert words in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("?limt=3", "unknown query parameter 'limt'; did you mean 'limit'?"), ("/1?open=1", "Known: format."), ("?", "")],
+)
+def test_unknown_query_parameters_are_refused(api: httpx.Client, club: str, path: str, words: str) -> None:
+    api.post(f"{club}/proposals")
+    answer = api.get(f"{club}/proposals{path}")
+    assert answer.status_code == (400 if words else 200)
+    assert words in answer.text
+
+
+def test_a_queue_serves_in_the_order_of_arrival(portal: BlockingPortal) -> None:
+    order: list[int] = []
+
+    async def run() -> None:
+        queue = Queue(1, 10, "requests")
+
+        async def wait(k: int) -> None:
+            async with queue:
+                order.append(k)
+
+        async with anyio.create_task_group() as group, queue:
+            for k in range(5):
+                group.start_soon(wait, k)
+                await anyio.wait_all_tasks_blocked()
+
+    portal.call(run)
+    assert order == [0, 1, 2, 3, 4]
