@@ -8,7 +8,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 import httpx
-from league_server import PATIENCE
+from league_server import PATIENCE, wait_until
 
 from matchbandit.leagues import League, Store
 
@@ -129,10 +129,7 @@ class Load:
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait for this while the clients work."""
-        end = time.monotonic() + 20 * PATIENCE
-        while not condition() and not self.errors:
-            assert time.monotonic() < end, f"{self.n_answers} answers"
-            time.sleep(0.005)
+        wait_until(lambda: condition() or bool(self.errors), patience=20 * PATIENCE)
 
     def stop(self) -> None:
         """Let the clients end; none must have met an error."""
