@@ -72,7 +72,7 @@ def ask(club: League, key: str) -> Proposal:
         try:
             return club.ask(key=key)
         except LeagueError as error:
-            assert error.code == "store-busy", error
+            assert error.code == "store-busy", error  # noqa: PT017
 
 
 def play(url: str, name: str, rounds: int, pipe: Connection) -> None:

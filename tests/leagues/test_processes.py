@@ -62,7 +62,9 @@ def kill_some(url: str, *, processes: int, kills: int) -> None:
     create(url)
     reports: list[Report] = []
     for kill in range(kills):
-        with working(*(Worker(play, url, f"worker {kill}-{number}", ENDLESS) for number in range(processes))) as workers:
+        with working(
+            *(Worker(play, url, f"worker {kill}-{number}", ENDLESS) for number in range(processes))
+        ) as workers:
             reports += islice(workers[0].reports(), 3 + 5 * kill % 7)
             for worker in workers:
                 worker.kill()
