@@ -162,3 +162,13 @@ def test_byes_are_shared_fairly_among_those_who_come(store: Store):
     assert sum(byes[:3]) == 9 + 4
     assert max(byes[:3]) - min(byes[:3]) == 1
     assert byes[3:] == [3, 3, 1, 1]
+
+
+def test_who_could_not_sit_out_catches_up(store: Store):
+    club = store.create("odd", players=["ann", "bob", "cem", "dee", "eve"], seed=1)
+    for _ in range(6):
+        club.ask(fixed=[("ann", "bob")])
+    assert [item.byes for item in club.items()] == [0, 0, 2, 2, 2]
+    for _ in range(4):
+        club.ask()
+    assert [item.byes for item in club.items()] == [2] * 5
