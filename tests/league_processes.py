@@ -96,7 +96,7 @@ def play(url: str, name: str, rounds: int, pipe: Connection) -> None:
                 club.exclude([pair])
                 pipe.send(("exclude", *sorted(pair)))
             except LeagueError as error:  # another process has pinned it
-                assert error.code == "contradiction", error
+                assert error.code == "contradiction", error  # noqa: PT017
         pipe.send(("end",))
         pipe.recv()  # until the others have ended
         pipe.send((club.info(), club.ranking(), club.results().rows))
