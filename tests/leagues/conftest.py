@@ -52,6 +52,13 @@ def store_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def sqlite_store(sqlite_url: str, clock: Clock) -> Iterator[Store]:
+    """An open store without leagues, for what does not depend on the database."""
+    with Store(sqlite_url, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
 def store(store_url: str, clock: Clock) -> Iterator[Store]:
     """An open store without leagues, on each database, whose time is that of `clock`."""
     with Store(store_url, clock=clock) as opened:

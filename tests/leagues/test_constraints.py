@@ -1,7 +1,6 @@
 """Who can be paired: against brute force, and by hand."""
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -15,12 +14,6 @@ from matchbandit.leagues.constraints import Constraints, assign_bye
 PEOPLE = ["ann", "bob", "cem", "dee", "eve"]
 PAIRS = [(a, b) for a in range(1, 8) for b in range(a + 1, 8)]
 examples = settings(deadline=None, derandomize=True, max_examples=150)
-
-
-@pytest.fixture
-def sqlite_store(sqlite_url: str) -> Iterator[Store]:
-    with Store(sqlite_url) as store:
-        yield store
 
 
 @pytest.fixture

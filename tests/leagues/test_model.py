@@ -1,10 +1,7 @@
 """The model of strengths: intervals, ranking, and the warning when it does not fit."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from clocks import Clock
 from playing import play, product, same_parity
 
 from matchbandit.graphs import bipartite, monopartite
@@ -14,12 +11,6 @@ from matchbandit.rewards import Bernoulli
 from matchbandit.strengths import Posterior
 
 PEOPLE = ["ann", "bob", "cem", "dee", "eve", "fay", "gus"]
-
-
-@pytest.fixture
-def sqlite_store(sqlite_url: str, clock: Clock) -> Iterator[Store]:
-    with Store(sqlite_url, clock=clock) as store:
-        yield store
 
 
 def league_of(store: Store, past: list[tuple[str, str, int, float]], **settings: object) -> League:

@@ -79,8 +79,8 @@ def test_check_slug_refuses_others(slug: object) -> None:
         (1.5, "items are given by name or id; got 1.5."),
     ],
 )
-def test_leave_of_an_unknown_player_suggests_the_nearest_name(name: object, message: str, store: Store) -> None:
-    league = store.create("club", players=["ann", "bob", "Cem", "Ann Lee"])
+def test_leave_of_an_unknown_player_suggests_the_nearest_name(name: object, message: str, sqlite_store: Store) -> None:
+    league = sqlite_store.create("club", players=["ann", "bob", "Cem", "Ann Lee"])
     with pytest.raises(LeagueError) as caught:
         league.leave(name)  # type: ignore[arg-type]
     assert (caught.value.code, str(caught.value)) == ("unknown-item", message)
@@ -95,16 +95,16 @@ def test_leave_of_an_unknown_player_suggests_the_nearest_name(name: object, mess
         ("bar", "no item of ads is named 'bar'."),
     ],
 )
-def test_leave_of_an_item_of_the_other_side_says_so(name: str | int, message: str, store: Store) -> None:
-    market = store.create("market", sides={"ads": ["top", "shoes"], "slots": ["top", "Bar"]})
+def test_leave_of_an_item_of_the_other_side_says_so(name: str | int, message: str, sqlite_store: Store) -> None:
+    market = sqlite_store.create("market", sides={"ads": ["top", "shoes"], "slots": ["top", "Bar"]})
     with pytest.raises(LeagueError) as caught:
         market.leave(name, side="ads")
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("pair", ["ab", ("ann",), ("ann", "bob", "cem"), 7, ("ann", "ann")])
-def test_exclude_refuses_anything_but_two_names(pair: object, store: Store) -> None:
-    league = store.create("club", players=["ann", "bob", "cem"])
+def test_exclude_refuses_anything_but_two_names(pair: object, sqlite_store: Store) -> None:
+    league = sqlite_store.create("club", players=["ann", "bob", "cem"])
     with pytest.raises(LeagueError, match="a pair is two") as caught:
         league.exclude([pair])
     assert caught.value.code == "bad-value"

@@ -1,7 +1,6 @@
 """Settings: defaults, changes, and what is refused."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +12,6 @@ from matchbandit.leagues.settings import LeagueSettings, check_reward, field_des
 from matchbandit.rewards import Bernoulli, Gaussian, parse_rewards
 
 BERNOULLI = Bernoulli()
-
-
-@pytest.fixture
-def store(sqlite_url: str) -> Iterator[Store]:
-    with Store(sqlite_url) as opened:
-        yield opened
 
 
 def test_validate_fills_in_defaults() -> None:
@@ -106,8 +99,8 @@ def test_check_reward_depends_on_the_distribution() -> None:
         check_reward(parse_rewards("binomial:4"), 0.3, "a pair")
 
 
-def test_configure_changes_settings_and_keeps_results(store: Store) -> None:
-    league = store.create("club", past=[("ann", "bob", 3, 2.0)], players=["cem", "dee"])
+def test_configure_changes_settings_and_keeps_results(sqlite_store: Store) -> None:
+    league = sqlite_store.create("club", past=[("ann", "bob", 3, 2.0)], players=["cem", "dee"])
     before = league.info().version
     info = league.configure(policy="cts-beta", deadline=60, title="chess")
     assert (info.settings["policy"], info.settings["deadline"], info.title) == ("cts-beta", 60.0, "chess")

@@ -185,12 +185,6 @@ def test_import_results_twice_adds_them(store):
 # Damage --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def empty_store(sqlite_url: str) -> Iterator[Store]:
-    with Store(sqlite_url) as store:
-        yield store
-
-
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> list[list[bytes]]:
     """The lines of two exports, without their checksums."""
@@ -233,11 +227,11 @@ def refusal(store: Store, content: bytes, **options: Any) -> str:
         (1, b'"no_rematch":0', b'"no_rematch":0.5', "line 2: Expected `int`, got `float`"),
     ],
 )
-def test_import_league_names_what_is_wrong(empty_store, exports, line, old, new, words):
+def test_import_league_names_what_is_wrong(sqlite_store, exports, line, old, new, words):
     lines = list(exports[0])
     assert old in lines[line]
     lines[line] = lines[line].replace(old, new)
-    assert words in refusal(empty_store, whole(lines))
+    assert words in refusal(sqlite_store, whole(lines))
 
 
 @pytest.mark.parametrize(
@@ -271,17 +265,17 @@ def test_import_league_names_what_is_wrong(empty_store, exports, line, old, new,
         ("item", '"position":0', '"position":1', "its place is another one"),
     ],
 )
-def test_import_league_names_the_row_that_contradicts_the_history(empty_store, exports, table, old, new, words):
+def test_import_league_names_the_row_that_contradicts_the_history(sqlite_store, exports, table, old, new, words):
     lines = list(exports[0])
     first = f'{{"table":"{table}",'.encode()
     at = next(k for k, line in enumerate(lines) if line.startswith(first) and old.encode() in line)
     lines[at] = lines[at].replace(old.encode(), new.encode(), 1)
-    message = refusal(empty_store, whole(lines))
+    message = refusal(sqlite_store, whole(lines))
     assert message.startswith("damaged: the file is damaged: line ")
     assert words in message
 
 
-def test_import_league_refuses_what_is_no_whole_export(empty_store, exports, tmp_path):
+def test_import_league_refuses_what_is_no_whole_export(sqlite_store, exports, tmp_path):
     content = whole(exports[0])
     packed = gzip.compress(content)
     for damaged, words in (
@@ -297,12 +291,12 @@ def test_import_league_refuses_what_is_no_whole_export(empty_store, exports, tmp
         (b"[" * 2**20 + b"\n{}\n", "line 1: "),
         (gzip.compress(b"0" * (MAX_LINE_BYTES + 1)), "line 1 was cut off, or is too long"),
     ):
-        assert words in refusal(empty_store, damaged), words
-    assert "bad-value: the file is too large" in refusal(empty_store, packed, max_bytes=len(content) - 1)
-    assert empty_store.import_league(io.BytesIO(packed), max_bytes=len(content)).check() == []
+        assert words in refusal(sqlite_store, damaged), words
+    assert "bad-value: the file is too large" in refusal(sqlite_store, packed, max_bytes=len(content) - 1)
+    assert sqlite_store.import_league(io.BytesIO(packed), max_bytes=len(content)).check() == []
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(LeagueError, match="cannot be read"):
-            empty_store.import_league(path)
+            sqlite_store.import_league(path)
 
 
 def test_import_league_writes_proposals_before_their_pairs(store, clock, tmp_path, monkeypatch):
@@ -385,8 +379,8 @@ def imported(store: Store, content: bytes) -> tuple[League | None, LeagueError |
 
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 4))])
-def test_import_league_of_a_damaged_export_is_refused_or_valid(empty_store, exports, tmp_path, part):
-    store, n_refused = empty_store, 0
+def test_import_league_of_a_damaged_export_is_refused_or_valid(sqlite_store, exports, tmp_path, part):
+    store, n_refused = sqlite_store, 0
     for case in range(150):
         rng = random.Random(f"{part} {case}")
         lines = list(rng.choice(exports))

@@ -4,12 +4,17 @@ import csv
 import gzip
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
 from app_transport import code_of
 from clocks import Clock
+
+from matchbandit.leagues import Store
 
 WRITES: list[tuple[str, str, Any]] = [
     ("POST", "/proposals", None),
@@ -63,29 +68,49 @@ def test_a_league_is_played_over_http(api: httpx.Client, club: str) -> None:
     assert changes[0]["data"]["outcomes"] == [[1, 3, 1.0, None]]
 
 
+def at_once(send: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    """The answers to four equal requests, of which the first one is not a repeat."""
+    barrier = Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: (barrier.wait(), send())[1], range(4)))
+    return sorted(answers, key=lambda answer: "idempotent-replayed" in answer.headers)
+
+
 @pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[f"{m} {p}" for m, p, _ in WRITES])
-def test_a_repeat_under_a_key_gets_the_same_answer_and_says_so(
-    api: httpx.Client, played: str, method: str, path: str, body: Any
+def test_equal_requests_at_once_are_executed_once_and_answered_alike(
+    api: httpx.Client, store: Store, played: str, method: str, path: str, body: Any
 ) -> None:
-    first, repeat = (api.request(method, played + path, json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    if path == "/restore":
+        store.archive("club")
+    before = store.info().changes
+    first, *repeats = at_once(lambda: api.request(method, played + path, json=body, headers={"Idempotency-Key": "k"}))
     assert first.is_success, first.text
-    assert (repeat.status_code, repeat.content) == (first.status_code, first.content)
-    assert ("idempotent-replayed" in first.headers, repeat.headers["idempotent-replayed"]) == (False, "true")
+    assert store.info().changes == before + 1
+    for repeat in repeats:
+        assert (repeat.status_code, repeat.content) == (first.status_code, first.content)
+        assert repeat.headers["idempotent-replayed"] == "true"
     other = api.request(method, f"{played}{path}", json=body, headers={"Idempotency-Key": "another"})
-    assert "idempotent-replayed" not in other.headers
+    assert "idempotent-replayed" not in [*first.headers, *other.headers]
 
 
-def test_a_repeated_creation_or_import_gets_the_same_answer(api: httpx.Client, played: str) -> None:
+def test_equal_creations_imports_and_erasures_at_once_are_executed_once(api: httpx.Client, played: str) -> None:
     for path, options in (
         ("/v1/leagues", {"json": {"slug": "new", "players": ["ann", "bob"], "deadline": "P2D"}}),
         ("/v1/imports?slug=copy", {"content": api.get(f"{played}/export").content}),
+        ("/v1/leagues/new/past-results", {"json": {"results": [["ann", "bob", 3, 2.0]]}}),
     ):
-        first, repeat = (api.post(path, headers={"Idempotency-Key": "k" + path}, **options) for _ in range(2))  # type: ignore[arg-type]
-        assert first.status_code == 201
-        assert first.headers["location"] == f"/v1/leagues/{first.json()['slug']}"
-        assert repeat.json() == first.json()
-        assert repeat.headers["idempotent-replayed"] == "true"
-        assert code_of(api.post(path, **options)) == "league-exists"  # type: ignore[arg-type]
+        header = {"Idempotency-Key": "k" + path}
+        first, *repeats = at_once(partial(api.post, path, headers=header, **options))  # type: ignore[arg-type]
+        assert first.is_success, first.text
+        assert [(each.json(), each.headers["idempotent-replayed"]) for each in repeats] == [(first.json(), "true")] * 3
+        if first.status_code == 201:
+            assert first.headers["location"] == f"/v1/leagues/{first.json()['slug']}"
+            assert code_of(api.post(path, **options)) == "league-exists"  # type: ignore[arg-type]
+    assert api.get("/v1/leagues/new").json()["results"] == 3
+    erased = at_once(lambda: api.delete(played, params={"now": True}, headers={"Idempotency-Key": "erase"}))
+    assert [("idempotent-replayed" in each.headers, each.status_code) for each in erased] == [
+        (False, 204), (True, 204), (True, 204), (True, 204),
+    ]  # fmt: skip
 
 
 def test_a_key_belongs_to_a_token(api: httpx.Client, connect: Callable[..., httpx.Client], club: str) -> None:
