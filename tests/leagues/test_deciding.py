@@ -39,9 +39,7 @@ def choice(proposal: Proposal) -> list[Any]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_ask_of_an_imported_league_decides_the_same(
-    policy: str, sqlite_store: Store, tmp_path: Path
-) -> None:
+def test_ask_of_an_imported_league_decides_the_same(policy: str, sqlite_store: Store, tmp_path: Path) -> None:
     league = sqlite_store.create("club", players=PEOPLE[:6], policy=policy, seed=5)
     play(league, 4, product)
     league.join("zoe", "yan")

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import postgres
 import pytest
 from clocks import Clock
 from sqlalchemy import Connection, inspect, update
@@ -32,6 +33,14 @@ def create_2_0_0(path: Path) -> None:
         ads.tell(ads.ask().number, [("a", "top", 0.4)] if ads.proposal(1).pairs[0].names == ("a", "top") else [])
         store.create("old", players=["x", "y"])
         store.archive("old")
+
+
+@pytest.fixture
+def postgresql_url() -> str:
+    """A database of its own, whose tables change."""
+    url = postgres.fresh_database()
+    Store(url).close()
+    return url
 
 
 def add_column(connection: Connection) -> None:
