@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ def choice(proposal: Proposal) -> list[Any]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_ask_of_an_imported_league_decides_the_same(policy: str, sqlite_store: Store, tmp_path: Path) -> None:
+def test_ask_of_an_imported_league_decides_the_same(policy, sqlite_store, tmp_path):
     league = sqlite_store.create("club", players=PEOPLE[:6], policy=policy, seed=5)
     play(league, 4, product)
     league.join("zoe", "yan")
@@ -55,13 +54,13 @@ def test_ask_of_an_imported_league_decides_the_same(policy: str, sqlite_store: S
             assert choice(again.ask()) == choice(league.ask())
 
 
-def test_ask_with_another_seed_decides_otherwise(sqlite_store: Store) -> None:
+def test_ask_with_another_seed_decides_otherwise(sqlite_store):
     leagues = [sqlite_store.create(f"club{seed}", players=PEOPLE, seed=seed) for seed in range(3)]
     proposals = [[pair.ids for _ in range(5) for pair in league.ask().pairs] for league in leagues]
     assert proposals[0] != proposals[1] != proposals[2]
 
 
-def test_decide_for_an_older_state_ignores_what_the_cached_policy_has_learned(sqlite_store: Store) -> None:
+def test_decide_for_an_older_state_ignores_what_the_cached_policy_has_learned(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:6], options={"half_life": 4})
     cached = CachedLeague()
     for seed in range(4):
@@ -77,7 +76,7 @@ def test_decide_for_an_older_state_ignores_what_the_cached_policy_has_learned(sq
 
 @pytest.mark.parametrize("sides", [False, True])
 @pytest.mark.parametrize("policy", MATCHING)
-def test_ask_keeps_the_rules(policy: str, sides: bool, sqlite_store: Store) -> None:
+def test_ask_keeps_the_rules(policy, sides, sqlite_store):
     capabilities = CATALOGUE[policy].capabilities
     if sides and "bipartite" not in capabilities.graphs:
         return
@@ -102,7 +101,7 @@ def test_ask_keeps_the_rules(policy: str, sides: bool, sqlite_store: Store) -> N
 
 
 @pytest.mark.parametrize("selection", ["pair", "matching"])
-def test_best_is_the_best_guess_under_the_rules(selection: str, sqlite_store: Store) -> None:
+def test_best_is_the_best_guess_under_the_rules(selection, sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:6], selection=selection)
     league.exclude([(5, 6), (1, 6)])
     play(league, 12, product)
@@ -118,7 +117,7 @@ def test_best_is_the_best_guess_under_the_rules(selection: str, sqlite_store: St
         assert pair.expected == pytest.approx(strength[pair.ids[0]] * strength[pair.ids[1]], rel=1e-5)
 
 
-def test_ask_without_results_expects_nothing(sqlite_store: Store) -> None:
+def test_ask_without_results_expects_nothing(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:4])
     proposals = [league.ask(), league.proposal(1)]
     league.tell(1, {pair.ids: 1 for pair in proposals[0].pairs})
@@ -131,12 +130,12 @@ def test_ask_without_results_expects_nothing(sqlite_store: Store) -> None:
     assert second.low < second.expected < second.high
 
 
-def test_ask_counts_open_pairs_as_played(sqlite_store: Store) -> None:
+def test_ask_counts_open_pairs_as_played(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:4], policy="cucb")
     assert len({pair.ids for _ in range(3) for pair in league.ask().pairs}) == 6  # each pair once
 
 
-def test_ask_with_record_propensity_records_how_often_each_pair_is_drawn(sqlite_store: Store) -> None:
+def test_ask_with_record_propensity_records_how_often_each_pair_is_drawn(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:4], record_propensity=199, seed=1)
     plain = sqlite_store.create("plain", players=PEOPLE[:4], seed=1)
     play(league, 3, product)
@@ -157,7 +156,7 @@ def test_ask_with_record_propensity_records_how_often_each_pair_is_drawn(sqlite_
     assert all(propensity is not None and 0 < propensity <= 1 for propensity in propensities)
 
 
-def test_notes_say_why_somebody_sits_out(sqlite_store: Store) -> None:
+def test_notes_say_why_somebody_sits_out(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:5], no_rematch=9)
     league.exclude([("ann", name) for name in PEOPLE[1:5]])
     assert league.ask().notes == ["ann sits out: it is their turn."]  # without anybody else a pair would be lost
@@ -168,7 +167,7 @@ def test_notes_say_why_somebody_sits_out(sqlite_store: Store) -> None:
     assert len(proposal.notes) == 2
 
 
-def test_ask_of_many_players_with_rules_says_how_near_the_optimum_it_is(sqlite_store: Store) -> None:
+def test_ask_of_many_players_with_rules_says_how_near_the_optimum_it_is(sqlite_store):
     n = 302
     league = sqlite_store.create("club", players=[f"p{k}" for k in range(n)], policy="cts-beta")
     league.exclude([(1, 2)])
@@ -185,7 +184,7 @@ def test_ask_of_many_players_with_rules_says_how_near_the_optimum_it_is(sqlite_s
     assert deciding.decide(inputs_of(small)).exact
 
 
-def test_ask_with_a_policy_that_enumerates_sees_the_available_only(sqlite_store: Store) -> None:
+def test_ask_with_a_policy_that_enumerates_sees_the_available_only(sqlite_store):
     league = sqlite_store.create("club", players=[f"p{k}" for k in range(30)], policy="escb")
     assert len(league.ask(available=range(11, 19)).pairs) == 4
     with pytest.raises(LeagueError, match="escb") as caught:
@@ -198,7 +197,7 @@ def test_ask_with_a_policy_that_enumerates_sees_the_available_only(sqlite_store:
 
 
 @pytest.mark.parametrize("policy", ["escb", "ols-ucb", "rank1-thompson"])
-def test_fixed_pairs_may_use_up_a_side(policy: str, sqlite_store: Store) -> None:
+def test_fixed_pairs_may_use_up_a_side(policy, sqlite_store):
     league = sqlite_store.create("market", sides={"ads": ["a", "b", "c"], "slots": ["top"]}, policy=policy)
     assert [pair.ids for pair in league.ask(fixed=[("a", "top")]).pairs] == [(1, 4)]
 
@@ -214,14 +213,12 @@ def test_fixed_pairs_may_use_up_a_side(policy: str, sqlite_store: Store) -> None
         (60, {"record_propensity": 100}, True),
     ],
 )
-def test_is_slow_depends_on_the_pairs_that_are_weighed(
-    n_items: int, settings: dict[str, Any], slow: bool, sqlite_store: Store
-) -> None:
+def test_is_slow_depends_on_the_pairs_that_are_weighed(n_items, settings, slow, sqlite_store):
     league = sqlite_store.create("club", players=[f"p{k}" for k in range(n_items)], **settings)
     assert deciding.is_slow(inputs_of(league)) is slow
 
 
-def test_decide_leaves_its_inputs_unchanged(sqlite_store: Store) -> None:
+def test_decide_leaves_its_inputs_unchanged(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE)
     play(league, 3, product)
     inputs = inputs_of(league)

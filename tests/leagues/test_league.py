@@ -1,16 +1,16 @@
 """A league as its users see it: keys, conflicts, deadlines, archived leagues."""
 
-from threading import Barrier, Thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
-from clocks import Clock
 
 from matchbandit.leagues import VOID, LeagueError, Store, deciding
 
 PEOPLE = ["ann", "bob", "cem", "dee"]
 
 
-def test_ask_returns_what_proposal_reads(store: Store) -> None:
+def test_ask_returns_what_proposal_reads(store):
     league = store.create("club", players=[*PEOPLE, "eve"], deadline=60, record_propensity=3, no_rematch=1)
     for _ in range(3):
         asked = league.ask()
@@ -18,9 +18,7 @@ def test_ask_returns_what_proposal_reads(store: Store) -> None:
         league.tell(asked.number, {pair.names: 1 for pair in asked.pairs})
 
 
-def test_ask_again_if_another_process_changed_the_league_meanwhile(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ask_again_if_another_process_changed_the_league_meanwhile(store_url, monkeypatch):
     with Store(store_url) as first, Store(store_url) as second:
         here, there = first.create("club", players=PEOPLE), second.open("club")
         others = [
@@ -32,7 +30,7 @@ def test_ask_again_if_another_process_changed_the_league_meanwhile(
         decide = deciding.decide
 
         def decide_late(*args: object) -> deciding.Draft:
-            draft = decide(*args)  # type: ignore[arg-type]
+            draft = decide(*args)
             if others:
                 with monkeypatch.context() as patch:
                     patch.setattr(deciding, "decide", decide)
@@ -46,12 +44,12 @@ def test_ask_again_if_another_process_changed_the_league_meanwhile(
         assert [proposal.number for proposal in here.proposals()] == [1, 2, 3]
 
 
-def test_ask_gives_up_if_the_league_changes_all_the_time(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_gives_up_if_the_league_changes_all_the_time(sqlite_url, monkeypatch):
     with Store(sqlite_url, timeout=0.2) as store, Store(sqlite_url) as other:
         league, decide = store.create("club", players=PEOPLE), deciding.decide
 
         def decide_late(*args: object) -> deciding.Draft:
-            draft = decide(*args)  # type: ignore[arg-type]
+            draft = decide(*args)
             other.open("club").pin([("ann", "bob")])
             other.open("club").unpin([("ann", "bob")])
             return draft
@@ -63,27 +61,17 @@ def test_ask_gives_up_if_the_league_changes_all_the_time(sqlite_url: str, monkey
         assert league.info().proposals == 0
 
 
-def test_ask_in_many_threads_gives_consecutive_numbers_without_repeated_decisions(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ask_in_many_threads_gives_consecutive_numbers_without_repeated_decisions(store, monkeypatch):
     store.create("club", players=PEOPLE)
     decisions, decide, start = [], deciding.decide, Barrier(6)
     monkeypatch.setattr(deciding, "decide", lambda *args: (decisions.append(1), decide(*args))[1])
-
-    def ask() -> None:
-        start.wait(60)
-        store.open("club").ask()
-
-    threads = [Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: (start.wait(60), store.open("club").ask()), range(6)))
     assert [proposal.number for proposal in store.open("club").proposals()] == [1, 2, 3, 4, 5, 6]
     assert len(decisions) == 6
 
 
-def test_ask_decides_with_the_outcomes_of_a_passed_deadline(store: Store, clock: Clock) -> None:
+def test_ask_decides_with_the_outcomes_of_a_passed_deadline(store, clock):
     league = store.create("club", players=PEOPLE[:2], deadline=60, default=1.0, no_rematch=0)
     league.ask()
     clock.forward(seconds=61)
@@ -96,5 +84,5 @@ def test_ask_decides_with_the_outcomes_of_a_passed_deadline(store: Store, clock:
     assert [change.by for change in league.history() if change.action == "tell"] == ["deadline", "deadline"]
 
 
-def test_repr_names_league_and_store(store: Store) -> None:
+def test_repr_names_league_and_store(store):
     assert repr(store.create("club", players=PEOPLE)) == f"League('club', {store.database.display_url})"

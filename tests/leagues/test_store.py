@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import Clock
 from sqlalchemy import func, select, text
 
 from matchbandit.leagues import LeagueError, Store, tokens
@@ -167,7 +166,7 @@ def test_delete_now_erases_every_row_of_the_league_only(store):
 
 
 @pytest.fixture
-def aged(store: Store, clock: Clock) -> Store:
+def aged(store, clock):
     """A store with keys, tokens and sessions, some of them 31 days old, and a league that was deleted then."""
     for slug in ("club", "old"):
         store.create(slug, players=PLAYERS, key=f"create {slug}")

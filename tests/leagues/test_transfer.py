@@ -124,16 +124,13 @@ def test_import_league_moves_between_databases(store, sqlite_url, tmp_path):
 
 def test_export_without_names_has_none(store, clock, tmp_path):
     path = play(store, clock).export(tmp_path / "club.jsonl", names=False)
-    assert not any(f'"{name}"' in path.read_text() for name in ("ann", "bob", "Bob", "cem", "Zo", "eve", "fay"))
+    assert not any(
+        f'"{name}"' in path.read_text() for name in ("ann", "bob", "Bob", "cem", "Zo", "eve", "fay", "first")
+    )  # nor keys
     copy = store.import_league(path, slug="copy")
     assert [item.name for item in copy.items()] == [f"#{k}" for k in range(1, 8)]
     waiting = next(pair for pair in copy.proposal(3).pairs if pair.outcome is None)
     assert copy.tell(3, {waiting: 1}).recorded == 1
-
-
-def test_export_does_not_contain_idempotency_keys(store, clock, tmp_path):
-    path = play(store, clock).export(tmp_path / "club.jsonl")
-    assert '"first"' not in path.read_text()
 
 
 def test_export_to_a_full_disk_leaves_the_old_file(sqlite_url, tmp_path, monkeypatch):
@@ -159,11 +156,6 @@ def test_import_league_under_a_key_is_done_once(store, clock, tmp_path):
     assert caught.value.code == "key-reused"
 
 
-def test_import_league_reads_an_open_file(store, clock, tmp_path):
-    path = play(store, clock).export(tmp_path / "club.gz")
-    assert store.import_league(io.BytesIO(path.read_bytes()), slug="copy").info().proposals == 3
-
-
 def test_import_league_with_a_taken_name_is_refused(store, clock, tmp_path):
     path = play(store, clock).export(tmp_path / "club.jsonl")
     for slug, code in ((None, "league-exists"), ("club", "league-exists"), ("No name!", "bad-name")):
@@ -186,7 +178,7 @@ def test_import_results_twice_adds_them(store):
 
 
 @pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> list[list[bytes]]:
+def exports(tmp_path_factory):
     """The lines of two exports, without their checksums."""
     folder = tmp_path_factory.mktemp("exports")
     clock = Clock()
@@ -239,12 +231,7 @@ def test_import_league_names_what_is_wrong(sqlite_store, exports, line, old, new
     [
         ("change", '"action":"tell"', '"action":"ask"', "Object contains unknown field `outcomes`"),
         ("change", "[[1,5,1.0]]", "[[1,5,7]]", "it is an impossible outcome"),
-        (
-            "change",
-            '"action":"erase","data":{"items":[4]}',
-            '"action":"erase","data":{"items":[44]}',
-            "there is no item 44",
-        ),
+        ("change", '"erase","data":{"items":[4]}', '"erase","data":{"items":[44]}', "there is no item 44"),
         ("proposal", '"due":"2026-11-16T09', '"due":"soon', "the history says otherwise of its deadline"),
         ("proposal", '"expected":', '"expected":"abc","x":', "Expected `float`, got `str` - at `$.expected`"),
         ("proposal", '"based_on":5', '"based_on":99', "it is based on no earlier change"),

@@ -5,10 +5,9 @@ from collections.abc import Callable
 import anyio
 import httpx
 import pytest
-from anyio.from_thread import BlockingPortal
-from app_transport import AppTransport, code_of
+from app_transport import code_of
 
-from matchbandit.leagues import LeagueError, Store, tokens
+from matchbandit.leagues import LeagueError, tokens
 from matchbandit.leagues.service import access
 from matchbandit.leagues.service.access import Bucket, Gate, Queue, Usage
 from matchbandit.leagues.service.settings import Settings
@@ -18,18 +17,18 @@ Connect = Callable[..., httpx.Client]
 
 
 @pytest.fixture(autouse=True)
-def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_refusals(monkeypatch):
     monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer x", f"Bearer mbt_{0:012x}_{0:064x}"])
-def test_a_request_without_a_valid_token_is_refused(api: httpx.Client, club: str, header: str) -> None:
+def test_a_request_without_a_valid_token_is_refused(api, club, header):
     answer = api.get(club, headers={"Authorization": header})
     assert (answer.status_code, code_of(answer), answer.headers["www-authenticate"]) == (401, "no-token", "Bearer")
     assert "matchbandit token new" in answer.json()["detail"]
 
 
-def test_a_revoked_token_is_refused(connect: Connect, store: Store, club: str) -> None:
+def test_a_revoked_token_is_refused(connect, store, club):
     token, secret = tokens.create(store, "test", scope="admin")
     http = connect(token=secret)
     assert http.get(club).is_success
@@ -37,7 +36,7 @@ def test_a_revoked_token_is_refused(connect: Connect, store: Store, club: str) -
     assert code_of(http.get(club)) == "no-token"
 
 
-def test_a_scope_includes_those_before_it(connect: Connect, club: str) -> None:
+def test_a_scope_includes_those_before_it(connect, club):
     statuses = {
         scope: [
             http.get(club).status_code,
@@ -50,7 +49,7 @@ def test_a_scope_includes_those_before_it(connect: Connect, club: str) -> None:
     assert statuses == {"read": [200, 403, 403], "play": [200, 201, 403], "admin": [200, 201, 201]}
 
 
-def test_a_token_learns_nothing_of_other_leagues(api: httpx.Client, connect: Connect, club: str) -> None:
+def test_a_token_learns_nothing_of_other_leagues(api, connect, club):
     http = connect("admin", "mine")
     refused = [http.get(club), http.get("/v1/leagues/none"), http.get(f"{club}?x=1"), http.delete(club)]
     assert {code_of(answer) for answer in refused} == {"unknown-league"}
@@ -61,7 +60,7 @@ def test_a_token_learns_nothing_of_other_leagues(api: httpx.Client, connect: Con
     assert code_of(http.post("/v1/imports", content=b"")) == "not-allowed"
 
 
-def test_a_request_is_refused_for_its_token_before_its_scope_and_before_its_body(connect: Connect, club: str) -> None:
+def test_a_request_is_refused_for_its_token_before_its_scope_and_before_its_body(connect, club):
     path, body = f"{club}/proposals", {"content": b"{" * 1000}
     http = connect("read")
     assert code_of(http.post(path, headers={"Authorization": "Bearer x"}, **body)) == "no-token"
@@ -69,7 +68,7 @@ def test_a_request_is_refused_for_its_token_before_its_scope_and_before_its_body
     assert code_of(connect("play").post(path, **body)) == "bad-request"
 
 
-def test_wrong_tokens_do_not_lock_out_valid_ones_from_the_same_address(connect: Connect, club: str) -> None:
+def test_wrong_tokens_do_not_lock_out_valid_ones_from_the_same_address(connect, club):
     known = connect()
     for k in range(30):
         assert known.get(club, headers={"Authorization": f"Bearer mbt_{k:012x}_{k:064x}"}).status_code == 401
@@ -77,7 +76,7 @@ def test_wrong_tokens_do_not_lock_out_valid_ones_from_the_same_address(connect: 
     assert connect().get(club).is_success  # one that the process has not seen yet
 
 
-def test_a_token_has_a_rate(connect: Connect, club: str) -> None:
+def test_a_token_has_a_rate(connect, club):
     http = connect(rate=0.001, burst=2)
     answers = [http.get(club) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
@@ -85,7 +84,7 @@ def test_a_token_has_a_rate(connect: Connect, club: str) -> None:
     assert connect().get(club).status_code == 200
 
 
-def test_bucket_fills_up_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bucket_fills_up_at_its_rate(monkeypatch):
     now = 0.0
     monkeypatch.setattr(access.time, "monotonic", lambda: now)
     bucket = Bucket(rate=2.0, burst=3.0, at=now)
@@ -94,7 +93,7 @@ def test_bucket_fills_up_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [bucket.take(), bucket.take()] == [True, False]
 
 
-def test_usage_is_forgotten_gradually(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usage_is_forgotten_gradually(monkeypatch):
     now = 0.0
     monkeypatch.setattr(access.time, "monotonic", lambda: now)
     usage = Usage(at=now)
@@ -108,13 +107,11 @@ def token_of(id: str) -> Token:
 
 
 @pytest.fixture
-def gate(store: Store) -> Gate:
+def gate(store):
     return Gate(store, Settings(concurrency=1, queue=1))
 
 
-def test_slot_lets_a_token_have_its_share_and_refuses_those_who_would_wait_too_long(
-    gate: Gate, portal: BlockingPortal
-) -> None:
+def test_slot_lets_a_token_have_its_share_and_refuses_those_who_would_wait_too_long(gate, portal):
     """A token with one slot and room for one who waits: the third request is refused, another token is served."""
     order: list[str] = []
 
@@ -144,7 +141,7 @@ def test_slot_lets_a_token_have_its_share_and_refuses_those_who_would_wait_too_l
     assert order == ["first", "third too-many-requests", "other", "second"]
 
 
-def test_slot_is_shared_by_the_tokens_of_a_league(gate: Gate, portal: BlockingPortal) -> None:
+def test_slot_is_shared_by_the_tokens_of_a_league(gate, portal):
     order: list[str] = []
 
     async def run() -> None:
@@ -163,9 +160,7 @@ def test_slot_is_shared_by_the_tokens_of_a_league(gate: Gate, portal: BlockingPo
     assert order == ["b"]
 
 
-def test_slot_pauses_after_costly_requests_of_whoever_has_used_most(
-    gate: Gate, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slot_pauses_after_costly_requests_of_whoever_has_used_most(gate, portal, monkeypatch):
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -187,7 +182,7 @@ def test_slot_pauses_after_costly_requests_of_whoever_has_used_most(
     assert pauses == [pytest.approx(1.5, rel=0.01)]
 
 
-def test_processor_time_of_a_route_is_measured(connect: Connect, club: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processor_time_of_a_route_is_measured(connect, club, monkeypatch):
     measured: list[float] = []
     monkeypatch.setattr(Gate, "_is_largest", lambda _, users, seconds: measured.append(seconds) or False)
     connect().get(club)
@@ -196,16 +191,14 @@ def test_processor_time_of_a_route_is_measured(connect: Connect, club: str, monk
 
 
 @pytest.mark.parametrize(("n_players", "n_bytes", "status"), [(4, 21_000, 413), (4, 15_000, 400), (40, 21_000, 400)])
-def test_a_body_is_limited_by_the_size_of_the_league(
-    api: httpx.Client, n_players: int, n_bytes: int, status: int
-) -> None:
+def test_a_body_is_limited_by_the_size_of_the_league(api, n_players, n_bytes, status):
     api.post("/v1/leagues", json={"slug": "a", "players": [f"p{k}" for k in range(n_players)]})
     body = b'{"available":' + b" " * n_bytes
     assert api.post("/v1/leagues/a/proposals", content=body).status_code == status
     assert api.post("/v1/leagues/a/proposals", content=iter([body])).status_code == status  # without its length
 
 
-def test_names_that_join_may_be_many(api: httpx.Client, connect: Connect, club: str) -> None:
+def test_names_that_join_may_be_many(api, connect, club):
     names = [f"{'n' * 190} {k}" for k in range(2000)]
     assert api.post(f"{club}/items", json={"names": names}).status_code == 201
     limited = connect(max_body_bytes=2**14)
@@ -213,17 +206,15 @@ def test_names_that_join_may_be_many(api: httpx.Client, connect: Connect, club: 
 
 
 @pytest.mark.parametrize("path", ["/v1/leagues", "/v1/imports"])
-def test_a_body_that_arrives_too_slowly_is_refused(
-    transport: Callable[..., AppTransport], store: Store, path: str
-) -> None:
+def test_a_body_that_arrives_too_slowly_is_refused(transport, store, path):
     headers = [("Host", "here"), ("Authorization", f"Bearer {tokens.create(store, 'test', scope='admin')[1]}")]
     status, content = transport(body_seconds=0.05).send_raw("POST", path, headers, [b"{", None])
     assert (status, b"body-too-slow" in content) == (408, True)
 
 
-@pytest.mark.parametrize(
-    ("body", "field", "words"),
-    [
+def test_the_first_error_of_a_body_is_named(api, club):
+    api.post(f"{club}/items", json={"names": [f"p{k}" for k in range(20)]})
+    for body, field, words in (
         (b'{"outcomes":[{"pair":["a","b"],"reward":1},{"pair":["a","b"],"reward":"x"}]}', "outcomes[1].reward", "'x'"),
         (b'{"outcomes":[{"pair":["a"],"reward":1}]}', "outcomes[0].pair", "length 2"),
         (b'{"outcomes":[]}', "outcomes", "length >= 1"),
@@ -236,29 +227,24 @@ def test_a_body_that_arrives_too_slowly_is_refused(
         (b"", None, "truncated"),
         (b'{"outcomes":[{"pair":["a","b"],"reward":NaN}]}', None, "malformed"),
         (b'{"outcomes":[{"pair":["a","\\ud800"],"reward":1}]}', None, "surrogate"),
-    ],
-)
-def test_the_first_error_of_a_body_is_named(
-    api: httpx.Client, club: str, body: bytes, field: str | None, words: str
-) -> None:
-    api.post(f"{club}/items", json={"names": [f"p{k}" for k in range(20)]})
-    answer = api.post(f"{club}/proposals/1/outcomes", content=body)
-    assert (answer.status_code, code_of(answer), answer.json()["field"]) == (400, "bad-request", field)
-    assert words in answer.json()["detail"]
+    ):
+        answer = api.post(f"{club}/proposals/1/outcomes", content=body)
+        assert (answer.status_code, code_of(answer), answer.json()["field"]) == (400, "bad-request", field)
+        assert words in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
     ("path", "words"),
     [("?limt=3", "unknown query parameter 'limt'; did you mean 'limit'?"), ("/1?open=1", "Known: format."), ("?", "")],
 )
-def test_unknown_query_parameters_are_refused(api: httpx.Client, club: str, path: str, words: str) -> None:
+def test_unknown_query_parameters_are_refused(api, club, path, words):
     api.post(f"{club}/proposals")
     answer = api.get(f"{club}/proposals{path}")
     assert answer.status_code == (400 if words else 200)
     assert words in answer.text
 
 
-def test_a_queue_serves_in_the_order_of_arrival(portal: BlockingPortal) -> None:
+def test_a_queue_serves_in_the_order_of_arrival(portal):
     order: list[int] = []
 
     async def run() -> None:

@@ -12,9 +12,6 @@ from typing import Any
 import httpx
 import pytest
 from app_transport import code_of
-from clocks import Clock
-
-from matchbandit.leagues import Store
 
 WRITES: list[tuple[str, str, Any]] = [
     ("POST", "/proposals", None),
@@ -40,7 +37,7 @@ LISTS = ("items", "proposals", "summaries", "rules", "results", "ranking", "hist
 
 
 @pytest.fixture
-def played(api: httpx.Client, club: str) -> str:
+def played(api, club):
     """The path of a league of four and one who has left, with rules, an outcome and one that is missing."""
     api.post(f"{club}/items", json={"names": ["fay"]})
     api.post(f"{club}/items/leave", json={"names": ["fay"]})
@@ -51,7 +48,7 @@ def played(api: httpx.Client, club: str) -> str:
     return club
 
 
-def test_a_league_is_played_over_http(api: httpx.Client, club: str) -> None:
+def test_a_league_is_played_over_http(api, club):
     proposal = api.post(f"{club}/proposals", json={"available": ["ann", "bob", "cem"], "fixed": [["ann", "cem"]]})
     assert proposal.status_code == 201
     assert proposal.headers["location"] == f"{club}/proposals/1"
@@ -77,9 +74,7 @@ def at_once(send: Callable[[], httpx.Response]) -> list[httpx.Response]:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[f"{m} {p}" for m, p, _ in WRITES])
-def test_equal_requests_at_once_are_executed_once_and_answered_alike(
-    api: httpx.Client, store: Store, played: str, method: str, path: str, body: Any
-) -> None:
+def test_equal_requests_at_once_are_executed_once_and_answered_alike(api, store, played, method, path, body):
     if path == "/restore":
         store.archive("club")
     before = store.info().changes
@@ -93,19 +88,19 @@ def test_equal_requests_at_once_are_executed_once_and_answered_alike(
     assert "idempotent-replayed" not in [*first.headers, *other.headers]
 
 
-def test_equal_creations_imports_and_erasures_at_once_are_executed_once(api: httpx.Client, played: str) -> None:
+def test_equal_creations_imports_and_erasures_at_once_are_executed_once(api, played):
     for path, options in (
         ("/v1/leagues", {"json": {"slug": "new", "players": ["ann", "bob"], "deadline": "P2D"}}),
         ("/v1/imports?slug=copy", {"content": api.get(f"{played}/export").content}),
         ("/v1/leagues/new/past-results", {"json": {"results": [["ann", "bob", 3, 2.0]]}}),
     ):
         header = {"Idempotency-Key": "k" + path}
-        first, *repeats = at_once(partial(api.post, path, headers=header, **options))  # type: ignore[arg-type]
+        first, *repeats = at_once(partial(api.post, path, headers=header, **options))
         assert first.is_success, first.text
         assert [(each.json(), each.headers["idempotent-replayed"]) for each in repeats] == [(first.json(), "true")] * 3
         if first.status_code == 201:
             assert first.headers["location"] == f"/v1/leagues/{first.json()['slug']}"
-            assert code_of(api.post(path, **options)) == "league-exists"  # type: ignore[arg-type]
+            assert code_of(api.post(path, **options)) == "league-exists"
     assert api.get("/v1/leagues/new").json()["results"] == 3
     erased = at_once(lambda: api.delete(played, params={"now": True}, headers={"Idempotency-Key": "erase"}))
     assert [("idempotent-replayed" in each.headers, each.status_code) for each in erased] == [
@@ -113,7 +108,7 @@ def test_equal_creations_imports_and_erasures_at_once_are_executed_once(api: htt
     ]  # fmt: skip
 
 
-def test_a_key_belongs_to_a_token(api: httpx.Client, connect: Callable[..., httpx.Client], club: str) -> None:
+def test_a_key_belongs_to_a_token(api, connect, club):
     other, header = connect("play"), {"Idempotency-Key": "k"}
     numbers = [http.post(f"{club}/proposals", headers=header).json()["number"] for http in (api, other, api)]
     assert numbers == [1, 2, 1]
@@ -122,7 +117,7 @@ def test_a_key_belongs_to_a_token(api: httpx.Client, connect: Callable[..., http
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_is_csv_for_who_prefers_it(api: httpx.Client, played: str, name: str) -> None:
+def test_a_list_is_csv_for_who_prefers_it(api, played, name):
     path = f"{played}/{name}"
     rows = api.get(path).json()
     rows = rows if isinstance(rows, list) else rows["rows"]
@@ -144,7 +139,7 @@ def test_a_list_is_csv_for_who_prefers_it(api: httpx.Client, played: str, name: 
 
 
 @pytest.mark.parametrize("name", ["items", "proposals", "summaries", "history", "ranking", "results", "rules"])
-def test_pages_of_a_list_are_linked(api: httpx.Client, played: str, name: str) -> None:
+def test_pages_of_a_list_are_linked(api, played, name):
     api.post(f"{played}/proposals/1/outcomes", json={"outcomes": [{"pair": [1, 2], "reward": 1}]})
     api.post(f"{played}/proposals")
     whole = api.get(f"{played}/{name}").json()["rows"]
@@ -158,7 +153,7 @@ def test_pages_of_a_list_are_linked(api: httpx.Client, played: str, name: str) -
     assert len(rows) > 1
 
 
-def test_lists_in_time_are_bounded_and_reversed(api: httpx.Client, club: str, clock: Clock) -> None:
+def test_lists_in_time_are_bounded_and_reversed(api, club, clock):
     for _ in range(3):
         clock.forward(days=1)
         api.post(f"{club}/proposals")
@@ -173,7 +168,7 @@ def test_lists_in_time_are_bounded_and_reversed(api: httpx.Client, club: str, cl
 
 
 @pytest.mark.parametrize("path", ["", "/settings", "/items", "/proposals/1", "/ranking", "/history", "/why", "/fit"])
-def test_what_is_read_has_an_etag_and_a_head(api: httpx.Client, played: str, path: str) -> None:
+def test_what_is_read_has_an_etag_and_a_head(api, played, path):
     answer = api.get(played + path)
     unchanged = api.get(played + path, headers={"If-None-Match": f'"x", {answer.headers["etag"]}'})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
@@ -183,13 +178,13 @@ def test_what_is_read_has_an_etag_and_a_head(api: httpx.Client, played: str, pat
     assert api.get(f"{played}{path}/").json() == answer.json()
 
 
-def test_an_etag_changes_with_the_league(api: httpx.Client, played: str) -> None:
+def test_an_etag_changes_with_the_league(api, played):
     before = api.get(played).headers["etag"]
     api.post(f"{played}/proposals")
     assert api.get(played, headers={"If-None-Match": before}).status_code == 200
 
 
-def test_configure_with_if_match_refuses_settings_that_others_changed(api: httpx.Client, club: str) -> None:
+def test_configure_with_if_match_refuses_settings_that_others_changed(api, club):
     path, tag = f"{club}/settings", api.get(f"{club}/settings").headers["etag"]
 
     def change(title: str, **headers: str) -> httpx.Response:
@@ -205,7 +200,7 @@ def test_configure_with_if_match_refuses_settings_that_others_changed(api: httpx
     assert change("Four").is_success
 
 
-def test_answers_are_compressed_for_who_accepts_it(api: httpx.Client, club: str) -> None:
+def test_answers_are_compressed_for_who_accepts_it(api, club):
     api.post(f"{club}/items", json={"names": [f"player {k}" for k in range(100)]})
     plain = api.get(f"{club}/items", headers={"Accept-Encoding": "identity"})
     refused = api.get(f"{club}/items", headers={"Accept-Encoding": "gzip;q=0"})
@@ -219,9 +214,7 @@ def test_answers_are_compressed_for_who_accepts_it(api: httpx.Client, club: str)
     assert "content-encoding" not in small.headers
 
 
-def test_an_export_has_names_for_admins_only(
-    api: httpx.Client, connect: Callable[..., httpx.Client], played: str
-) -> None:
+def test_an_export_has_names_for_admins_only(api, connect, played):
     named = api.get(f"{played}/export", params={"names": True})
     assert b"ann" in gzip.decompress(named.content)
     assert b"ann" not in gzip.decompress(api.get(f"{played}/export").content)
@@ -232,7 +225,7 @@ def test_an_export_has_names_for_admins_only(
     assert (damaged.status_code, code_of(damaged)) == (422, "damaged")
 
 
-def test_leagues_are_archived_restored_and_deleted(api: httpx.Client, club: str) -> None:
+def test_leagues_are_archived_restored_and_deleted(api, club):
     def listed(status: str) -> list[str]:
         return [row["slug"] for row in api.get("/v1/leagues", params={"status": status}).json()["rows"]]
 
@@ -247,7 +240,7 @@ def test_leagues_are_archived_restored_and_deleted(api: httpx.Client, club: str)
     assert listed("deleted") == []
 
 
-def test_explanations_and_results_of_items(api: httpx.Client, played: str) -> None:
+def test_explanations_and_results_of_items(api, played):
     assert api.get(f"{played}/results", params={"item": "ann"}).json()["rows"] == []
     assert api.get(f"{played}/results", params={"item": "#3"}).json()["rows"][0]["names"] == ["cem", "dee"]
     for params, words in (
@@ -261,7 +254,7 @@ def test_explanations_and_results_of_items(api: httpx.Client, played: str) -> No
     assert code_of(api.get(f"{played}/why", params={"pair": ["ann"]})) == "bad-request"
 
 
-def test_earlier_results_are_imported_before_the_first_proposal(api: httpx.Client, club: str) -> None:
+def test_earlier_results_are_imported_before_the_first_proposal(api, club):
     body = {"results": [["ann", "bob", 10, 7], ["cem", "dee", 5, 0]]}
     assert api.post(f"{club}/past-results", json=body).json() == {"results": 15}
     assert api.get(f"{club}/results").json()["rows"][0] == {

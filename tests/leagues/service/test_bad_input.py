@@ -2,7 +2,7 @@
 
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -15,7 +15,7 @@ Send = Callable[[bytes], bytes]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, str]]:
+def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
     url = f"sqlite:///{folder}/store.db"
     with Store(url) as store:
@@ -31,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, 
 
 
 @pytest.fixture
-def send(server: tuple[Serving, str]) -> Send:
+def send(server):
     """Send bytes, with the token in the place of TOKEN; returns what comes back until the connection is closed."""
     started, secret = server
     host, port = started.address.removeprefix("http://").split(":")
@@ -70,7 +70,7 @@ HEAD = b"GET /v1/leagues HTTP/1.1\r\nAuthorization: TOKEN\r\nConnection: close\r
         (HEAD.replace(b"TOKEN", b"Bearer \xff\xfe") + b"Host: here\r\n\r\n", b"401"),
     ],
 )
-def test_a_strange_request_is_refused(send: Send, request_: bytes, status: bytes) -> None:
+def test_a_strange_request_is_refused(send, request_, status):
     answer = send(request_)
     assert b"500" not in answer[:16]
     if status and answer:

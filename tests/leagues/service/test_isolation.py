@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 
-from matchbandit.leagues import League, Store
+from matchbandit.leagues import League
 from matchbandit.leagues.service import access
 
 SMALL = "/v1/leagues/small"
@@ -24,7 +24,7 @@ def until(is_so: Callable[[], object]) -> None:
 
 
 @pytest.fixture
-def leagues(store: Store) -> None:
+def leagues(store):
     store.create("small", players=["ann", "bob"])
     store.create("wide", players=[f"p{k}" for k in range(50)])
 
@@ -45,9 +45,7 @@ class Blocked:
 
 
 @pytest.mark.parametrize("n_tokens", [1, 8])
-def test_requests_that_hang_leave_others_alone(
-    leagues: None, connect: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch, n_tokens: int
-) -> None:
+def test_requests_that_hang_leave_others_alone(leagues, connect, monkeypatch, n_tokens):
     """However many connections and tokens a league has, two of its requests are worked on."""
     blocked = Blocked(monkeypatch)
     neighbour, clients = connect("play", "small"), [connect("read", "wide") for _ in range(n_tokens)]
@@ -69,9 +67,7 @@ def test_requests_that_hang_leave_others_alone(
     assert statuses == [200] * 8
 
 
-def test_more_requests_than_may_wait_are_refused(
-    leagues: None, connect: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_requests_than_may_wait_are_refused(leagues, connect, monkeypatch):
     monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
     blocked = Blocked(monkeypatch)
     http = connect("read", "wide", queue=1)
@@ -90,9 +86,7 @@ def test_more_requests_than_may_wait_are_refused(
 
 
 @pytest.mark.parametrize(("n_bytes", "in_thread"), [(100, False), (2**15, True)])
-def test_a_large_body_is_decoded_off_the_event_loop(
-    leagues: None, connect: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch, n_bytes: int, in_thread: bool
-) -> None:
+def test_a_large_body_is_decoded_off_the_event_loop(leagues, connect, monkeypatch, n_bytes, in_thread):
     names: list[str] = []
     run_sync = access.to_thread.run_sync
 
@@ -106,9 +100,7 @@ def test_a_large_body_is_decoded_off_the_event_loop(
     assert ("decode" in names) == in_thread
 
 
-def test_a_refusal_holds_its_slot(
-    leagues: None, connect: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_holds_its_slot(leagues, connect, monkeypatch):
     """A token with one slot, whose refusal waits: its next request does not start before."""
     entered, release = Event(), Event()
 

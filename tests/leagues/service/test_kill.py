@@ -63,18 +63,18 @@ def kill(url: str, folder: Path, *, servers: int, kills: int, outcomes: int = 0)
             done += 1
 
 
-def test_a_kill_loses_nothing(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_kill_loses_nothing(sqlite_url, tmp_path):
     kill(sqlite_url, tmp_path, servers=2, kills=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("servers", [1, 2])
-def test_many_kills_lose_nothing(store_url: str, servers: int, tmp_path: Path) -> None:
+def test_many_kills_lose_nothing(store_url, servers, tmp_path):
     kill(store_url, tmp_path, servers=servers, kills=12, outcomes=5000)
 
 
 @pytest.mark.parametrize(("restarts", "answers"), [(1, 30), pytest.param(10, 500, marks=pytest.mark.slow)])
-def test_restarts_of_postgresql_lose_nothing(restarts: int, answers: int, postgresql_url: str, tmp_path: Path) -> None:
+def test_restarts_of_postgresql_lose_nothing(restarts, answers, postgresql_url, tmp_path):
     database = postgres.server()
     with playing(postgresql_url, tmp_path) as site:
         for _ in range(restarts):
@@ -92,7 +92,7 @@ def test_restarts_of_postgresql_lose_nothing(restarts: int, answers: int, postgr
 
 
 @pytest.mark.slow
-def test_a_full_disk_loses_nothing(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing(sqlite_url, tmp_path):
     with playing(sqlite_url, tmp_path) as site:
         for _ in range(2):
             site.load.wait_for(60)

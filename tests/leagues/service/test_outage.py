@@ -1,7 +1,7 @@
 """The database is away, full, read-only or replaced: every route says 503 and when to try again, and recovers."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import httpx
 import postgres
 import psycopg
 import pytest
-from app_transport import AppTransport, code_of
+from app_transport import code_of
 from sqlalchemy import event
 
 from matchbandit.leagues import Store, tokens
@@ -22,13 +22,13 @@ WRITES = (f"{CLUB}/proposals", f"{CLUB}/archive", "/readyz")
 
 
 @pytest.fixture(autouse=True)
-def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_refusals(monkeypatch):
     monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
     monkeypatch.setattr("matchbandit.leagues.service.app._READY_SECONDS", 0.0)
 
 
 @pytest.fixture
-def connected(transport: Callable[..., AppTransport]) -> Callable[[str], Any]:
+def connected(transport):
     """Makes services over the store at a URL, with a league, and clients that they know."""
 
     @contextmanager
@@ -61,7 +61,7 @@ def check_unavailable(http: httpx.Client, paths: tuple[str, ...], method: str = 
             assert "/" not in answer.json()["detail"]
 
 
-def test_postgresql_is_away_for_a_while(connected: Callable[[str], Any], postgresql_url: str) -> None:
+def test_postgresql_is_away_for_a_while(connected, postgresql_url):
     name = postgresql_url.partition("@/")[2].partition("?")[0]
     with connected(postgresql_url) as http:
 
@@ -91,9 +91,7 @@ def replace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [damage, replace], ids=["damaged", "replaced"])
-def test_the_file_is_damaged_or_replaced(
-    spoil: Callable[[Path], None], sqlite_url: str, tmp_path: Path, connected: Callable[[str], Any]
-) -> None:
+def test_the_file_is_damaged_or_replaced(spoil, sqlite_url, tmp_path, connected):
     with connected(sqlite_url) as http:
         with sqlite3.connect(tmp_path / "store.db") as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -106,7 +104,7 @@ def test_the_file_is_damaged_or_replaced(
         assert http.get("/metrics", headers=stranger).status_code in (401, 503)
 
 
-def test_the_disk_is_full_or_the_store_read_only(sqlite_url: str, connected: Callable[[str], Any]) -> None:
+def test_the_disk_is_full_or_the_store_read_only(sqlite_url, connected):
     limits = {"max_page_count": 2**30, "query_only": 0}
 
     def restrict(connection: Any, *_: object) -> None:
@@ -127,7 +125,7 @@ def test_the_disk_is_full_or_the_store_read_only(sqlite_url: str, connected: Cal
         assert http.post(f"{CLUB}/items", json={"names": names}).status_code == 201
 
 
-def test_another_process_holds_the_writer(sqlite_url: str, tmp_path: Path, connected: Callable[[str], Any]) -> None:
+def test_another_process_holds_the_writer(sqlite_url, tmp_path, connected):
     with connected(sqlite_url) as http:
         connection = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")

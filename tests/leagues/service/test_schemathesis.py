@@ -5,8 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -51,9 +49,7 @@ def prepare(store: Store) -> str:
 
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_every_answer_is_described(
-    mode: str, store: Store, connect: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_answer_is_described(mode, store, connect, monkeypatch):
     import schemathesis  # it takes a second, and every worker imports every file
 
     monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
@@ -89,7 +85,7 @@ def test_every_answer_is_described(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("one_league", [True, False])
-def test_schemathesis_finds_nothing_in_minutes(tmp_path: Path, one_league: bool) -> None:
+def test_schemathesis_finds_nothing_in_minutes(tmp_path, one_league):
     url = f"sqlite:///{tmp_path}/store.db"
     with Store(url) as store:
         secret = prepare(store)
