@@ -25,7 +25,7 @@ class ServeCommand(TyperCommand):
         parameters = []
         for name, field in Settings.model_fields.items():
             kind: Any = bool if field.annotation is bool else str
-            metavar = {bool: None, int: "INTEGER", float: "NUMBER"}.get(field.annotation, "TEXT")
+            metavar = None if kind is bool else {int: "INTEGER", float: "NUMBER"}.get(type(field.default), "TEXT")
             option = typer.Option(help=f"{field.description} [{field.default}]", metavar=metavar)
             annotation = Annotated[kind | None, option]
             parameters.append(
