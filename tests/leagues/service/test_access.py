@@ -10,7 +10,7 @@ from app_transport import AppTransport, code_of
 
 from matchbandit.leagues import LeagueError, Store, tokens
 from matchbandit.leagues.service import access
-from matchbandit.leagues.service.access import Bucket, Gate, Queue, Usage
+from matchbandit.leagues.service.access import Gate, Usage
 from matchbandit.leagues.service.settings import Settings
 from matchbandit.leagues.tokens import Token
 
@@ -85,13 +85,28 @@ def test_a_token_has_a_rate(connect: Connect, club: str) -> None:
     assert connect().get(club).status_code == 200
 
 
-def test_bucket_fills_up_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(access.time, "monotonic", lambda: now)
-    bucket = Bucket(rate=2.0, burst=3.0, at=now)
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+def test_a_rate_allows_a_burst_and_then_its_average(
+    store: Store, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, gate = 0.0, Gate(store, Settings(rate=2.0, burst=3))
+
+    class Time:
+        monotonic = staticmethod(lambda: now)
+
+    def allowed() -> bool:
+        try:
+            portal.call(gate._check_rate, token_of("a"))
+        except LeagueError:
+            return False
+        return True
+
+    monkeypatch.setattr(access, "time", Time)  # that of the event loop goes on
+
+    assert [allowed() for _ in range(4)] == [True, True, True, False]
     now = 0.5
-    assert [bucket.take(), bucket.take()] == [True, False]
+    assert [allowed(), allowed()] == [True, False]
+    now = 100.0
+    assert [allowed() for _ in range(4)] == [True, True, True, False]
 
 
 def test_usage_is_forgotten_gradually(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,22 +271,3 @@ def test_unknown_query_parameters_are_refused(api: httpx.Client, club: str, path
     answer = api.get(f"{club}/proposals{path}")
     assert answer.status_code == (400 if words else 200)
     assert words in answer.text
-
-
-def test_a_queue_serves_in_the_order_of_arrival(portal: BlockingPortal) -> None:
-    order: list[int] = []
-
-    async def run() -> None:
-        queue = Queue(1, 10, "requests")
-
-        async def wait(k: int) -> None:
-            async with queue:
-                order.append(k)
-
-        async with anyio.create_task_group() as group, queue:
-            for k in range(5):
-                group.start_soon(wait, k)
-                await anyio.wait_all_tasks_blocked()
-
-    portal.call(run)
-    assert order == [0, 1, 2, 3, 4]

@@ -18,16 +18,16 @@ from serving import Serving
 from matchbandit.leagues import LeagueError, Store, tokens
 from matchbandit.leagues.service import access, app
 
-COMMAND = (sys.executable, "-m", "matchbandit.leagues.service.app")
+COMMAND = (sys.executable, "-m", "matchbandit", "serve")
 
 
 class Server(Serving):
     """The server in a process of its own, whose log must be lines of JSON and nothing else."""
 
     def __init__(self, store: str, monkeypatch: pytest.MonkeyPatch, **settings: object) -> None:
-        for name, value in {"port": 0, "warm_up": False, **settings}.items():
+        for name, value in {"warm_up": False, **settings}.items():
             monkeypatch.setenv(f"MATCHBANDIT_{name.upper()}", str(value))
-        super().__init__(store, None, command=(*COMMAND, "--"))
+        super().__init__(store)
 
     def events(self) -> list[str]:
         return [json.loads(line)["event"] for line in self.said]

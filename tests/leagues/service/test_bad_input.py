@@ -1,7 +1,6 @@
 """Requests that are no HTTP, at a real server: they are refused or ignored, and the server goes on."""
 
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,9 +21,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, 
         store.create("club", players=["ann", "bob"])
         secret = tokens.create(store, "test", scope="admin")[1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MATCHBANDIT_PORT", "0")
         patch.setenv("MATCHBANDIT_WARM_UP", "off")
-        started = Serving(url, Path(folder), command=(sys.executable, "-m", "matchbandit.leagues.service.app", "--"))
+        started = Serving(url, Path(folder))
     with started:
         yield started, secret
     assert {line["event"] for line in started.lines() if line["level"] == "error"} == set()
