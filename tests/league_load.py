@@ -8,7 +8,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 import httpx
-from league_server import PATIENCE
+from league_server import PATIENCE, wait_until
 
 from matchbandit.leagues import League, Store
 
@@ -63,8 +63,9 @@ class Load:
             self.errors.append(error)
 
     def _play(self, client: httpx.Client, rng: random.Random, key: str, gives_up: bool) -> None:
-        def post(path: str, content: Any = None) -> Any:
-            return self._post(client, path, content, f"{key}-{next(steps)}", rng.random() < 0.5 and gives_up)
+        def post(path: str, content: Any = None, *, refused: bool = False) -> Any:
+            give_up = gives_up and rng.random() < 0.5
+            return self._post(client, path, content, f"{key}-{next(steps)}", give_up=give_up, refused=refused)
 
         steps = iter(range(1000))
         proposal = post("proposals")
@@ -87,13 +88,17 @@ class Load:
                 assert receipt["recorded"] + receipt["repeated"] == len(part)
                 with self._lock:
                     self.tells |= {(which, *pair) for pair in part}
-        if is_corrected(number) and (number, *pairs[1]) in self.tells:
+        if (number, *pairs[1]) in self.tells:
             rows = [{"pair": pairs[1], "reward": 1 - reward_of((number, *pairs[1]))}]
-            if post(f"proposals/{number}/corrections", {"outcomes": rows}) is not None:
+            if not is_corrected(number):  # a contradiction, which must not harm requests that share its transaction
+                post(f"proposals/{number}/outcomes", {"outcomes": rows}, refused=True)
+            elif post(f"proposals/{number}/corrections", {"outcomes": rows}) is not None:
                 with self._lock:
                     self.corrections.add((number, *pairs[1]))
 
-    def _post(self, client: httpx.Client, path: str, content: Any, key: str, gives_up: bool) -> Any | None:
+    def _post(
+        self, client: httpx.Client, path: str, content: Any, key: str, *, give_up: bool, refused: bool
+    ) -> Any | None:
         """The answer; None if there was none, and it was not asked for again."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
@@ -102,17 +107,17 @@ class Load:
             except httpx.TransportError:
                 unavailable = False
             else:
-                if answer.is_success:
+                if answer.status_code != 503:
+                    assert answer.status_code == 409 if refused else answer.is_success, answer.text
                     with self._lock:
                         self.n_answers += 1
                     return answer.json()
-                assert answer.status_code == 503, answer.text
                 assert int(answer.headers["Retry-After"]) > 0
                 unavailable = True
             with self._lock:
                 self.n_repeated += 1
                 self.n_unavailable += unavailable
-            if gives_up:
+            if give_up:
                 return None
             time.sleep(0.02)
         raise AssertionError(f"no answer to {path}")
@@ -124,10 +129,7 @@ class Load:
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """Wait for this while the clients work."""
-        end = time.monotonic() + 20 * PATIENCE
-        while not condition() and not self.errors:
-            assert time.monotonic() < end, f"{self.n_answers} answers"
-            time.sleep(0.005)
+        wait_until(lambda: condition() or bool(self.errors), patience=20 * PATIENCE)
 
     def stop(self) -> None:
         """Let the clients end; none must have met an error."""

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
-from matchbandit.leagues import LeagueError, Store
+from matchbandit.leagues import League, LeagueError, Store
+from matchbandit.leagues.records import Proposal
 
 _PATIENCE = 120.0  # seconds without a report, after which a test has failed
 Report = tuple[Any, ...]
@@ -44,6 +45,11 @@ class Worker:
         """Let it go on after ("end",)."""
         self._here.send(None)
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; the negative number of a signal."""
+        return self._process.exitcode
+
     def kill(self) -> None:
         """kill -9."""
         self._process.kill()
@@ -60,13 +66,22 @@ def working(*workers: Worker) -> Iterator[tuple[Worker, ...]]:
             worker.kill()
 
 
+def ask(club: League, key: str) -> Proposal:
+    """Ask until there is an answer: many processes that ask at once may keep each other busy."""
+    while True:
+        try:
+            return club.ask(key=key)
+        except LeagueError as error:
+            assert error.code == "store-busy", error  # noqa: PT017
+
+
 def play(url: str, name: str, rounds: int, pipe: Connection) -> None:
     """Ask, tell each pair twice, correct, join and exclude; then report what this process reads from its cache."""
     rng = random.Random(name)
     with Store(url) as store:
         club = store.open("club")
         for k in range(rounds):
-            proposal = club.ask(key=f"{name}-{k}")
+            proposal = ask(club, f"{name}-{k}")
             pipe.send(("ask", proposal.number))
             for pair in proposal.pairs[:3]:
                 for _ in range(2):
@@ -81,7 +96,7 @@ def play(url: str, name: str, rounds: int, pipe: Connection) -> None:
                 club.exclude([pair])
                 pipe.send(("exclude", *sorted(pair)))
             except LeagueError as error:  # another process has pinned it
-                assert error.code == "contradiction", error
+                assert error.code == "contradiction", error  # noqa: PT017
         pipe.send(("end",))
         pipe.recv()  # until the others have ended
         pipe.send((club.info(), club.ranking(), club.results().rows))

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def _serve(store: str, port: int, log: str) -> None:
 
     with Path(log).open("a") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())
-    serve(Settings(store=store, port=port, token_seconds=0, maintenance_seconds=0.2))
+    serve(Settings(store=store, port=port, token_seconds=0, maintenance_seconds=0.2, concurrency=8))
 
 
 class Server:
@@ -52,14 +53,13 @@ class Server:
 
     def wait_until_ready(self) -> None:
         """Wait until it can write."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            with suppress(httpx.TransportError):
-                if httpx.get(f"{self.address}/readyz").is_success:
-                    return
-            assert self.process.is_alive(), self.log.read_text()
-            assert time.monotonic() < end, self.log.read_text()
-            time.sleep(0.02)
+        wait_until(self._is_ready)
+
+    def _is_ready(self) -> bool:
+        assert self.process.is_alive(), self.log.read_text()
+        with suppress(httpx.TransportError):
+            return httpx.get(f"{self.address}/readyz", timeout=PATIENCE).is_success
+        return False
 
     def kill(self) -> None:
         """kill -9."""
@@ -72,6 +72,14 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.kill()
         self._reservation.close()
+
+
+def wait_until(condition: Callable[[], bool], patience: float = PATIENCE) -> None:
+    """Wait for a condition, for as long as a loaded machine may need."""
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, "what the test waits for does not happen"
+        time.sleep(0.02)
 
 
 def new_token(url: str, scope: str = "admin") -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib.util
 import json
 import re
 import shlex
@@ -372,6 +373,15 @@ def test_settings_and_codes_of_leagues_are_in_the_reference():
     rows = re.findall(r"^\| (`.*?) \| (\d+) \|", codes, re.MULTILINE)
     statuses = {code: int(status) for written, status in rows for code in re.findall(r"`([\w-]+)`", written)}
     assert statuses == {code: row.status for code, row in CODES.items()}
+
+
+def test_the_table_of_server_settings_is_up_to_date():
+    """`python docs/make/server_settings.py` writes it again."""
+    spec = importlib.util.spec_from_file_location("server_settings", ROOT / "docs" / "make" / "server_settings.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    page = script.PAGE.read_text(encoding="utf-8")
+    assert script.with_table(page) == page
 
 
 def test_every_request_over_http_is_in_the_reference():

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from matchbandit.cli import _new_store, main
 from matchbandit.leagues import Store
 
 
 @pytest.fixture
-def store(run, monkeypatch):
+def store(run):
     """Type `matchbandit store …` on a store of two leagues."""
-    for group in main.__globals__["app"].registered_groups:
-        if group.name == "store":
-            for command in group.typer_instance.registered_commands:
-                monkeypatch.setattr(command, "callback", _new_store.VERBS[command.name])
     with Store("sqlite:///matchbandit.db") as opened:
         for slug in ("club", "chess"):
             opened.create(slug, players=["ann", "bob"], key=f"create {slug}").ask()

@@ -1,6 +1,8 @@
 """Several processes on one store: none loses or doubles anything, and each sees what the others did."""
 
+import signal
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -63,12 +65,11 @@ def kill_some(url: str, *, processes: int, kills: int) -> None:
         with working(
             *(Worker(play, url, f"worker {kill}-{number}", ENDLESS) for number in range(processes))
         ) as workers:
-            for number, report in enumerate(workers[0].reports()):
-                reports.append(report)
-                if number == 3 + 5 * kill % 7:
-                    for worker in workers:
-                        worker.kill()
-            for worker in workers[1:]:
+            reports += islice(workers[0].reports(), 3 + 5 * kill % 7)
+            for worker in workers:
+                worker.kill()
+            assert [worker.exit_code for worker in workers] == [-signal.SIGKILL] * processes  # none has met an error
+            for worker in workers:
                 reports += worker.reports()
     check(url, reports)
 

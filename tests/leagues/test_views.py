@@ -140,6 +140,15 @@ def test_changes_equal_the_history(club, select):
     assert (correction["proposal"], correction["old_outcome"], correction["new_outcome"]) == (1, 1, 0)
 
 
+def test_changes_name_who_joined_which_side(store, select):
+    store.create("shop", sides={"ads": ["a", "b"], "slots": ["top"]})
+    assert [(row["first"], row["second"]) for row in select("changes", "action = 'join'")] == [
+        ("a", None),
+        ("b", None),
+        ("top", None),
+    ]
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_leave_deleted_leagues_out(club, select, view):
     assert select(view, "league = 'gone'") == []

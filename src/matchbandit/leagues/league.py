@@ -37,7 +37,7 @@ from matchbandit.leagues.records import (
 )
 from matchbandit.leagues.settings import LeagueSettings, settings_tag
 from matchbandit.leagues.state import LeagueState
-from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league
+from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league, is_replay
 
 if TYPE_CHECKING:
     from matchbandit.leagues.store import Store
@@ -122,8 +122,10 @@ class League:
             written.append(proposals.write_proposal(tx, inputs, draft, fit))
             return draft.number
 
-        executed = self.store.write(self.slug, request, write, by=by)
-        return written[-1] if written else None if executed is None else self.proposal(executed)
+        answer = self.store.write(self.slug, request, write, by=by)
+        if answer is None:
+            return None
+        return self.proposal(answer) if is_replay.get() else written[0]
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.

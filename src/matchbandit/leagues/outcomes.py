@@ -18,6 +18,8 @@ from matchbandit.leagues.transaction import LeagueRow, Statement, Transaction, a
 _pair, _proposal = schema.proposal_pair, schema.proposal
 _SHOWN_PAIRS = 5
 """Pairs of a proposal that an error lists."""
+_MAX_REWARD = 1e300
+"""Larger numbers, infinity and NaN are left to `check_reward`, which says what is wrong with them."""
 _FEW = 10
 """Up to this many pairs of a proposal are read one by one."""
 _OF_PROPOSAL = (_pair.c.league_id == bindparam("of_league"), _pair.c.number == bindparam("of_number"))
@@ -84,7 +86,7 @@ def resolve(
     is_possible = league.distribution.is_possible
     for pair, reward in outcomes:
         ids = index.resolve_pair(pair)
-        if type(reward) in (int, float) and is_possible(reward):
+        if type(reward) in (int, float) and -_MAX_REWARD < reward < _MAX_REWARD and is_possible(reward):
             checked: float | None = reward + 0.0  # −0 is 0
         else:
             checked = check_reward(league.distribution, reward, index.pair_text(ids))

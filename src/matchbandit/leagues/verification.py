@@ -148,6 +148,7 @@ def _read_header(line: bytes, source: str) -> dict[str, Any]:
     if format_ > FORMAT:
         newer = f"{source} is an export of format {format_}; this matchbandit reads {FORMAT}. Update it."
         raise LeagueError("not-supported", newer)
+    _require(format_ == FORMAT, f"there is no format {format_}")
     header = _plain(_header.decode(line))
     del header[MARK]
     try:

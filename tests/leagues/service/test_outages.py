@@ -1,13 +1,18 @@
 """Databases that are away, full, read-only or replaced: requests fail with 503 and are repeated, and nothing is lost."""
 
+import resource
+import shutil
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import postgres
+import psycopg
 import pytest
 from league_load import PLAYERS, SLUG, Load, check
-from league_server import Server, new_token
+from league_server import Server, new_token, wait_until
 
 from matchbandit.leagues import Store
 
@@ -23,6 +28,10 @@ def own_postgres() -> Iterator[postgres.Server]:
 
 def get(server: Server, path: str, token: str) -> httpx.Response:
     return httpx.get(f"{server.address}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=60)
+
+
+def post(server: Server, path: str, token: str) -> httpx.Response:
+    return httpx.post(f"{server.address}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=60)
 
 
 def restart_under_load(database: postgres.Server, folder: Path, *, restarts: int, answers: int) -> None:
@@ -42,7 +51,7 @@ def restart_under_load(database: postgres.Server, folder: Path, *, restarts: int
             assert metrics.status_code == 200
             assert "matchbandit_store_up 0.0" in metrics.text
             assert get(server, "/healthz", token).status_code == 200
-            assert get(server, "/readyz", token).status_code == 503
+            wait_until(lambda: get(server, "/readyz", token).status_code == 503)
             for path in ("", "/ranking", "/items", "/history", "/export", "/why"):
                 answer = get(server, f"/v1/leagues/{SLUG}{path}", token)
                 assert (answer.status_code, answer.json()["code"]) == (503, "store-unusable"), path
@@ -63,3 +72,106 @@ def test_restart_of_postgresql_under_load_loses_nothing(own_postgres: postgres.S
 @pytest.mark.slow
 def test_many_restarts_of_postgresql_under_load_lose_nothing(own_postgres: postgres.Server, tmp_path: Path):
     restart_under_load(own_postgres, tmp_path, restarts=10, answers=500)
+
+
+class Limit:
+    """A limit to the size of files that a server writes: a full disk for one process, whatever the disk."""
+
+    def __init__(self, server: Server) -> None:
+        self._pid = server.process.pid
+
+    def fill(self) -> None:
+        resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+
+    def free(self) -> None:
+        resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+class SmallDisk:
+    """A disk that a file can fill."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)]
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("this user may not mount a disk")
+
+    def fill(self) -> None:
+        with suppress(OSError), (self.folder / "ballast").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(512))
+
+    def free(self) -> None:
+        (self.folder / "ballast").unlink()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    yield SmallDisk(folder)
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill_under_load(url: str, folder: Path, disk: SmallDisk | None = None) -> None:
+    with Store(url) as store:
+        store.create(SLUG, players=PLAYERS, seed=3)
+    token = new_token(url)
+    with Server(url, folder) as server:
+        full = disk or Limit(server)
+        load = Load([server.address], token)
+        for _ in range(2):
+            load.wait_for(60)
+            full.fill()
+            before = load.n_unavailable
+            load.wait_until(lambda: load.n_unavailable >= before + 10)  # noqa: B023
+            for path in ("", "/ranking", "/proposals", "/history"):
+                assert get(server, f"/v1/leagues/{SLUG}{path}", token).status_code == 200, path
+            full.free()
+        load.wait_for(60)
+        load.stop()
+        check(url, load)
+
+
+def test_limit_of_file_sizes_under_load_loses_nothing(sqlite_url: str, tmp_path: Path):
+    fill_under_load(sqlite_url, tmp_path)
+
+
+def test_full_disk_under_load_loses_nothing(small_disk: SmallDisk, tmp_path: Path):
+    fill_under_load(f"sqlite:///{small_disk.folder}/store.db", tmp_path, small_disk)
+
+
+@pytest.mark.parametrize("new", ["a copy", "nothing"])
+def test_file_replaced_under_a_server_is_not_written(new: str, sqlite_url: str, tmp_path: Path):
+    file = tmp_path / "store.db"
+    with Store(sqlite_url) as store:
+        store.create(SLUG, players=PLAYERS, seed=3)
+        store.backup(tmp_path / "backup.db")
+    token = new_token(sqlite_url)
+    with Server(sqlite_url, tmp_path) as server:
+        assert post(server, f"/v1/leagues/{SLUG}/proposals", token).status_code == 201
+        for part in tmp_path.glob("store.db*"):
+            part.rename(tmp_path / f"old-{part.name}")
+        if new == "a copy":
+            shutil.copyfile(tmp_path / "backup.db", file)
+        answer = post(server, f"/v1/leagues/{SLUG}/proposals", token)
+        assert (answer.status_code, answer.json()["code"]) == (503, "store-unusable")
+        wait_until(lambda: get(server, "/readyz", token).status_code == 503)
+        assert file.exists() == (new == "a copy")
+
+
+def test_read_only_postgresql_answers_503_and_recovers(own_postgres: postgres.Server, tmp_path: Path):
+    url = own_postgres.url("postgres")
+    with Store(url) as store:
+        store.create(SLUG, players=PLAYERS, seed=3)
+    token = new_token(url)
+    with Server(url, tmp_path) as server, psycopg.connect(url, autocommit=True) as admin:
+        for read_only in ("on", "off"):
+            admin.execute(f"ALTER DATABASE postgres SET default_transaction_read_only = {read_only}")
+            admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            answer = post(server, f"/v1/leagues/{SLUG}/proposals", token)
+            if read_only == "on":
+                assert (answer.status_code, answer.json()["code"]) == (503, "store-unusable")
+                assert get(server, f"/v1/leagues/{SLUG}/ranking", token).status_code == 200
+            else:
+                assert answer.status_code == 201

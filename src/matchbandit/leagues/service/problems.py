@@ -53,19 +53,22 @@ def to_league_error(request: Request, error: MatchbanditError) -> LeagueError:
 def add_handlers(app: FastAPI, show_problem: Callable[[Request, LeagueError], Response]) -> None:
     """Answer every error of the app with a problem, or outside of the API with the page that `show_problem` gives."""
 
+    def respond(request: Request, error: LeagueError, headers: dict[str, str] | None = None) -> Response:
+        if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
+            return show_problem(request, error)
+        return problem(request, error.code, str(error), field=error.field, headers=headers)
+
     @app.exception_handler(MatchbanditError)
     async def league_error(request: Request, error: MatchbanditError) -> Response:
-        shown = to_league_error(request, error)
-        if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
-            return show_problem(request, shown)
-        return problem(request, shown.code, str(shown), field=shown.field)
+        return respond(request, to_league_error(request, error))
 
     @app.exception_handler(RequestValidationError)
     async def parameters(request: Request, error: RequestValidationError) -> Response:
         first: dict[str, Any] = error.errors()[0]
         place, *names = (str(part) for part in first["loc"])
         name = ".".join(names)
-        return problem(request, "bad-request", f"the {place} parameter {name}: {first['msg']}. See /docs.", field=name)
+        message = f"the {place} parameter {name}: {first['msg']}. See /docs."
+        return respond(request, LeagueError("bad-request", message, field=name))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
@@ -73,4 +76,4 @@ def add_handlers(app: FastAPI, show_problem: Callable[[Request, LeagueError], Re
         detail = f"{CODES[code].title}: {request.method} {request.url.path[:100]}. /docs lists what there is."
         if methods := app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", "")):
             headers["Allow"] = ", ".join(sorted(method.upper() for method in methods))  # not of one route only
-        return problem(request, code, detail, headers=headers)
+        return respond(request, LeagueError(code, detail), headers)

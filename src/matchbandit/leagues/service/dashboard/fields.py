@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import duration_text, parse_duration
 from matchbandit.leagues import VOID, LeagueError, library
 from matchbandit.leagues.csv_tables import unquote_formula
@@ -69,13 +68,6 @@ def _number(text: str, what: str, kind: Callable[[str], float] = float) -> float
         raise LeagueError("bad-value", f"{what}, such as {kind('2')}; got {text[:40]!r}.") from None
 
 
-def _deadline(text: str) -> float | None:
-    try:
-        return parse_duration("a deadline", text) if text else None
-    except MatchbanditError as error:
-        raise LeagueError("bad-value", str(error)) from None
-
-
 def parse_options(text: str) -> dict[str, Any]:
     """Options of a policy.
 
@@ -103,7 +95,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "policy": str,
     "options": parse_options,
     "selection": lambda text: text or None,
-    "deadline": _deadline,
+    "deadline": lambda text: parse_duration("a deadline", text) if text else None,
     "default": lambda text: _outcome(text or "void"),
     "no_rematch": lambda text: _number(text or "0", "no_rematch is a whole number", int),
     "record_propensity": lambda text: _number(text or "0", "record_propensity is a whole number", int),
@@ -129,11 +121,7 @@ def pair_ids(text: str) -> tuple[int, int]:
 
 
 def pairs_in(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs that were typed, one per line.
-
-    >>> pairs_in(["Ann + Bob", "Lee;Kim"])
-    [('Ann', 'Bob'), ('Lee', 'Kim')]
-    """
+    """Pairs that were typed, one per line, with a plus, a comma, a semicolon or a tab between the names."""
     pairs = []
     for line in lines:
         mark = next((mark for mark in ("\t", " + ", ";", "+", ",") if mark in line), "+")

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.leagues import League, LeagueError
 from matchbandit.leagues.names import collapse_spaces, item_label
 from matchbandit.leagues.service.access import MeasuredRoute
@@ -16,6 +17,7 @@ from matchbandit.leagues.service.dashboard.frame import Sent, Visitor
 
 router = APIRouter(route_class=MeasuredRoute)
 Act = Callable[..., str]
+ItemAction = Literal["rename", "leave", "rejoin", "erase_name"]
 
 
 def form(path: str, scope: str, again: Callable[..., Response] | None = None) -> Callable[[Act], Act]:
@@ -30,7 +32,7 @@ def form(path: str, scope: str, again: Callable[..., Response] | None = None) ->
             visitor.require(scope)
             try:
                 return RedirectResponse(act(visitor, sent, **parameters), 303)
-            except LeagueError as error:
+            except MatchbanditError as error:
                 if again is None:
                     raise
                 visitor.typed, visitor.error = sent, error
@@ -41,14 +43,6 @@ def form(path: str, scope: str, again: Callable[..., Response] | None = None) ->
         return act
 
     return decorate
-
-
-def _check_action(action: str, *actions: str) -> None:
-    if action not in actions:
-        raise LeagueError("not-found", f"there is no action {action[:40]!r}.")
-
-
-# Leagues -------------------------------------------------------------------------------------------------------------
 
 
 @form("/new", "admin", pages.new_league)
@@ -69,11 +63,10 @@ def create_league(visitor: Visitor, sent: Sent) -> str:
 
 
 @form("/leagues/{slug}/lifecycle/{action}", "admin")
-def change_league(visitor: Visitor, sent: Sent, action: str) -> str:
+def change_league(visitor: Visitor, sent: Sent, action: pages.Lifecycle) -> str:
     """Archive, restore or delete the league."""
-    _check_action(action, *pages.LIFECYCLE)
     getattr(visitor.store, action)(visitor.slug, **visitor.writing(sent))
-    return f"{'/' if action == 'delete' else visitor.path}?done={action}"
+    return "/?done=delete" if action == "delete" else f"{visitor.path}?done=saved"
 
 
 @form("/leagues/{slug}/settings", "admin", pages.settings)
@@ -83,9 +76,6 @@ def configure(visitor: Visitor, sent: Sent) -> str:
     if changes:
         visitor.league.configure(**changes, **visitor.writing(sent))
     return f"{visitor.path}/settings?done={'saved' if changes else 'unchanged'}"
-
-
-# Proposals and outcomes ----------------------------------------------------------------------------------------------
 
 
 @form("/leagues/{slug}/ask", "play", pages.league)
@@ -121,9 +111,8 @@ def _show_outcomes(visitor: Visitor, number: int) -> Response:
 
 
 @form("/leagues/{slug}/proposals/{number}/{action}", "play", _show_outcomes)
-def record(visitor: Visitor, sent: Sent, number: int, action: str) -> str:
+def record(visitor: Visitor, sent: Sent, number: pages.Id, action: Literal["tell", "correct", "void"]) -> str:
     """Record or correct outcomes, or set all missing ones to void."""
-    _check_action(action, "tell", "correct", "void")
     rows, done = fields.outcomes(sent), "unchanged"
     if action == "void" or rows:
         arguments = [number] if action == "void" else [number, rows]
@@ -134,9 +123,6 @@ def record(visitor: Visitor, sent: Sent, number: int, action: str) -> str:
     return f"{visitor.path}{f'/proposals/{number}' if sent.one('from') == 'proposal' else ''}?done={done}"
 
 
-# Items and rules -----------------------------------------------------------------------------------------------------
-
-
 @form("/leagues/{slug}/items", "admin", pages.items)
 def join(visitor: Visitor, sent: Sent) -> str:
     """Add items; those that left come back."""
@@ -145,9 +131,8 @@ def join(visitor: Visitor, sent: Sent) -> str:
 
 
 @form("/leagues/{slug}/items/{id}/{action}", "admin", pages.item)
-def change_item(visitor: Visitor, sent: Sent, id: int, action: str) -> str:
+def change_item(visitor: Visitor, sent: Sent, id: pages.Id, action: ItemAction) -> str:
     """Rename an item, let it leave or rejoin, or erase its name."""
-    _check_action(action, "rename", "leave", "rejoin", "erase_name")
     new = (sent.one("name"),) if action == "rename" else ()
     getattr(visitor.league, action)(item_label(id), *new, **visitor.writing(sent))
     return f"{visitor.path}/items/{id}?done={'erase_name' if action == 'erase_name' else 'saved'}"
@@ -157,7 +142,8 @@ def change_item(visitor: Visitor, sent: Sent, id: int, action: str) -> str:
 def change_rules(visitor: Visitor, sent: Sent) -> str:
     """Exclude or pin a pair, or undo it; a pair is given by its ids or by two names."""
     action = sent.one("action")
-    _check_action(action, "exclude", "unexclude", "pin", "unpin")
+    if action not in ("exclude", "unexclude", "pin", "unpin"):
+        raise LeagueError("bad-request", f"there is no rule {action[:40]!r}.")
     pair = fields.pair_ids(sent.one("ids")) if "ids" in sent else (sent.one("first"), sent.one("second"))
     changed = getattr(visitor.league, action)([pair], **visitor.writing(sent))
     return f"{visitor.path}/rules?done={'saved' if changed else 'unchanged'}"

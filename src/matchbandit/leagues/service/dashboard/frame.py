@@ -18,18 +18,19 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import fixed, float_text, grouped, plural
 from matchbandit.leagues import League, LeagueError, Store, tokens
 from matchbandit.leagues.errors import CODES
 from matchbandit.leagues.records import VOID, LeagueInfo, Outcome
 from matchbandit.leagues.service.access import chunks, client_address
+from matchbandit.leagues.service.problems import to_league_error
 from matchbandit.leagues.tokens import Token
 
 COOKIE = "matchbandit"
 MAX_LOGIN_BYTES, MAX_FIELDS = 2**12, 2_000
 SMALL_BYTES = 2**14
 """Larger forms, which have long lists of names, are parsed in a thread."""
-_FORM = "application/x-www-form-urlencoded"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -49,8 +50,6 @@ _DONE = {
     "erase_name": "The name was erased. The results stay.",
     "saved": "The change was saved.",
     "create": "The league was created.",
-    "archive": "The league was archived. It is read-only now.",
-    "restore": "The league is active again.",
     "delete": "The league was deleted. It can be restored for 30 days.",
 }
 """What a page says after an action; its address has the word and a number, never a name."""
@@ -92,25 +91,22 @@ def query(request: Request, **changes: object) -> str:
     return "?" + urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
 
 
-def _templates() -> Jinja2Templates:
-    loader = FileSystemLoader(_FOLDER / "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number_text, "time": time_text, "outcome": outcome_text, "zip": zip}
-    environment.globals |= {"query": query, "plural": plural, "version": version("matchbandit")}
-    environment.globals["new_key"] = lambda: secrets.token_hex(8)
-    return Jinja2Templates(env=environment)
+_ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+_ENVIRONMENT.loader = FileSystemLoader(_FOLDER / "templates")
+_ENVIRONMENT.filters |= {"number": number_text, "time": time_text, "outcome": outcome_text, "zip": zip}
+_ENVIRONMENT.globals |= {"query": query, "plural": plural, "version": version("matchbandit")}
+_ENVIRONMENT.globals["new_key"] = lambda: secrets.token_hex(8)
+_TEMPLATES = Jinja2Templates(env=_ENVIRONMENT)
 
 
-_TEMPLATES = _templates()
-
-
-def page(request: Request, name: str, heading: str, *, error: LeagueError | None = None, **context: Any) -> Response:
+def page(
+    request: Request, name: str, heading: str, *, error: MatchbanditError | None = None, **context: Any
+) -> Response:
     """A page from a template, perhaps with what was wrong with the form that was sent."""
     message, status = "", 200
     if error is not None:
-        message, status, request.state.code = str(error), CODES[error.code].status, error.code
+        shown = to_league_error(request, error)
+        message, status, request.state.code = str(shown), CODES[shown.code].status, shown.code
     word, _, number = request.query_params.get("done", "").partition(":")
     done = "" if error else _DONE.get(word, "").format(n=number[:20] if number.isdecimal() else "")
     context |= {"heading": heading, "token": getattr(request.state, "visitor", None), "done": done}
@@ -121,8 +117,8 @@ def page(request: Request, name: str, heading: str, *, error: LeagueError | None
 def show_problem(request: Request, error: LeagueError) -> Response:
     """The page for an error; who is not logged in may do so, and then sees the page that they wanted."""
     if error.code == "no-token":
-        wanted = f"?next={quote(request.url.path)}" if request.method == "GET" and request.url.path != "/" else ""
-        return RedirectResponse(f"/login{wanted}", 303, _HEADERS)
+        path = request.url.path if request.method == "GET" else urlsplit(request.headers.get("referer", "")).path
+        return RedirectResponse(f"/login?next={quote(local_path(path))}", 303, _HEADERS)
     _, title, retry_after = CODES[error.code]
     response = page(request, "problem", title, error=error)
     if retry_after is not None:
@@ -164,8 +160,6 @@ async def read_form(request: Request, limit: int) -> Form:
     site, origin = request.headers.get("sec-fetch-site"), urlsplit(request.headers.get("origin", "")).netloc
     if site != "same-origin" if site else not origin or origin != request.headers.get("host"):
         raise LeagueError("not-allowed", "this form was not sent from a page of this server. Open the page, try again.")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise LeagueError("bad-request", f"a form is sent as {_FORM}.")
     content = bytearray()
     async for chunk in chunks(request):
         content += chunk
@@ -187,7 +181,7 @@ class Visit:
     slug: str
     typed: Form = field(default_factory=Form)
     """The form that was sent, if it was refused: pages then show it again,"""
-    error: LeagueError | None = None
+    error: MatchbanditError | None = None
     """and what was wrong."""
 
     @cached_property
@@ -221,10 +215,7 @@ class Visit:
             raise LeagueError("not-allowed", f"this needs the scope {scope}; your token has {self.token.scope}.")
 
     def writing(self, form: Form) -> dict[str, Any]:
-        """What writing methods take: who, and an idempotency key.
-
-        The key is of the form's content too: a form that was changed after the browser's "back" is another request.
-        """
+        """Who writes, and an idempotency key, also of the content: a form changed after "back" is a new request."""
         content = sha256(urlencode(sorted(form.items())).encode()).hexdigest()[:32]
         return {"by": f"token:{self.token.id}", "key": f"{self.token.id}:form:{content}" if "key" in form else None}
 
@@ -256,11 +247,7 @@ Sent = Annotated[Form, Depends(_form)]
 
 
 def local_path(wanted: str) -> str:
-    r"""A path of this server, or `/`.
-
-    >>> [local_path(path) for path in ("/leagues/club", "//evil.example", "/\\evil.example", "https://evil.example")]
-    ['/leagues/club', '/', '/', '/']
-    """
+    """A path of this server, or `/`."""
     is_local = wanted.startswith("/") and not wanted.startswith("//") and wanted.isprintable() and "\\" not in wanted
     return wanted if is_local else "/"
 
@@ -278,12 +265,12 @@ async def log_in(request: Request) -> Response:
     wanted = local_path(form.one("next", "/"))
     try:
         token = await state.gate.token(form.one("token"), client_address(request), tokens.find)
-    except LeagueError as error:
+    except MatchbanditError as error:
         return page(request, "login", "Log in", error=error, next=wanted)
     secret = await to_thread.run_sync(tokens.log_in, state.store, token)
     response = RedirectResponse(wanted, 303, _HEADERS)
-    age = int(tokens.SESSION_LIFETIME.total_seconds())
-    response.set_cookie(COOKIE, secret, max_age=age, secure=state.settings.https, httponly=True, samesite="lax")
+    options = {"secure": state.settings.https, "httponly": True, "samesite": "lax"}
+    response.set_cookie(COOKIE, secret, max_age=int(tokens.SESSION_LIFETIME.total_seconds()), **options)
     return response
 
 

@@ -1,8 +1,8 @@
 """The pages to look at. Forms that are refused call the same functions, to show what was wrong with what was typed."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from matchbandit.leagues import LeagueError, tokens
@@ -20,16 +20,16 @@ MAX_OPEN, MAX_OPEN_PAIRS = 10, 100
 """Open proposals on the first page of a league, and their pairs; the others have pages of their own."""
 MAX_RANKED, TOP = 500, 12
 """Active items up to which the first page fits the model for a ranking, and the rows of that ranking."""
-MAX_CHECKBOXES = 200
-"""Active items up to which those who are absent are ticked; in larger leagues their names are typed."""
-MAX_SUGGESTIONS = 200
-"""Names that a field suggests."""
-LIFECYCLE = {
+MAX_NAMES = 200
+"""Active items up to which those who are absent are ticked, not typed; and names that a field suggests."""
+Lifecycle = Literal["archive", "restore", "delete"]
+_EFFECTS = {
     "archive": "The league becomes read-only and is no longer listed; its deadlines are suspended. It can be restored.",
     "restore": "The league becomes active again, and its deadlines continue.",
     "delete": "The league is hidden, and after 30 days it is erased with its results. Until then it can be restored.",
 }
 router = APIRouter(route_class=MeasuredRoute)
+Id = Annotated[int, Path(ge=1, le=2**62)]
 After = Annotated[int, Query(ge=0, le=2**62)]
 Text = Annotated[str, Query(max_length=200)]
 
@@ -51,13 +51,11 @@ def new_league(visitor: Visitor) -> Response:
 
 
 @router.get("/leagues/{slug}/confirm/{action}")
-def confirm_lifecycle(visitor: Visitor, action: str) -> Response:
+def confirm_lifecycle(visitor: Visitor, action: Lifecycle) -> Response:
     """Ask whether the league is really to be archived, restored or deleted."""
     visitor.require("admin")
-    if action not in LIFECYCLE:
-        raise LeagueError("not-found", f"there is no action {action!r}.")
     words, where = action.capitalize(), f"{visitor.path}/lifecycle/{action}"
-    context = {"effect": LIFECYCLE[action], "action": where, "button": words, "back": "/"}
+    context = {"effect": _EFFECTS[action], "action": where, "button": words, "back": "/"}
     return visitor.store_page("confirm", f"{words} {visitor.slug}?", **context)
 
 
@@ -75,7 +73,7 @@ def league(visitor: Visitor, number: int = 0) -> Response:
         "more_open": proposals.next is not None,
         "ranking": visitor.league.ranking().rows if info.active <= MAX_RANKED else None,
         "top": TOP,
-        "active": visitor.league.items(active=True).rows if info.active <= MAX_CHECKBOXES else None,
+        "active": visitor.league.items(active=True).rows if info.active <= MAX_NAMES else None,
         "typed_number": number,
         "no_form": Form(),
     }
@@ -90,7 +88,7 @@ def proposals(visitor: Visitor, after: After = 0) -> Response:
 
 
 @router.get("/leagues/{slug}/proposals/{number}")
-def proposal(visitor: Visitor, number: int, after: After = 0, search: Text = "", correct: bool = False) -> Response:
+def proposal(visitor: Visitor, number: Id, after: After = 0, search: Text = "", correct: bool = False) -> Response:
     """A proposal: its outcomes, with a form to record or to correct them, and why it has these pairs."""
     found, why, end = visitor.league.proposal(number), visitor.league.why(number), after + PAGE_SIZE
     text = search.casefold()
@@ -98,9 +96,6 @@ def proposal(visitor: Visitor, number: int, after: After = 0, search: Text = "",
     context = {"proposal": found, "why": why, "correct": correct, "after": after, "search": search}
     context |= {"pairs": pairs[after:end], "next": end if end < len(pairs) else None}
     return visitor.page("proposal", f"Proposal {number}", **context)
-
-
-# Items and pairs -----------------------------------------------------------------------------------------------------
 
 
 @router.get("/leagues/{slug}/items")
@@ -112,14 +107,14 @@ def items(visitor: Visitor, after: After = 0, search: Text = "") -> Response:
 
 def find_item(visitor: Visit, id: int) -> Item:
     """An item by its id."""
-    rows = visitor.league.items(after=id - 1, limit=1).rows if id >= 1 else []
+    rows = visitor.league.items(after=id - 1, limit=1).rows
     if not rows:
         raise LeagueError("not-found", f"no item has the id {id}.")
     return rows[0]
 
 
 @router.get("/leagues/{slug}/items/{id}")
-def item(visitor: Visitor, id: int, after: Text = "") -> Response:
+def item(visitor: Visitor, id: Id, after: Text = "") -> Response:
     """An item: its strength, its results with others, and forms to change it."""
     found, why = find_item(visitor, id), visitor.league.why(item=f"#{id}")
     rows = visitor.league.results(item=f"#{id}", after=after, limit=PAGE_SIZE)
@@ -127,7 +122,7 @@ def item(visitor: Visitor, id: int, after: Text = "") -> Response:
 
 
 @router.get("/leagues/{slug}/items/{id}/erase")
-def confirm_erase(visitor: Visitor, id: int) -> Response:
+def confirm_erase(visitor: Visitor, id: Id) -> Response:
     """Ask whether a name is really to be erased."""
     visitor.require("admin")
     effect = f"The name is erased for good, and the item leaves. Its results stay under #{id}. This cannot be undone."
@@ -151,7 +146,7 @@ def pair(visitor: Visitor, first: Text = "", second: Text = "") -> Response:
 
 def suggestions(visitor: Visit) -> list[str]:
     """Names that fields for names suggest."""
-    return [item.name for item in visitor.league.items(active=True, limit=MAX_SUGGESTIONS)]
+    return [item.name for item in visitor.league.items(active=True, limit=MAX_NAMES)]
 
 
 @router.get("/leagues/{slug}/rules")
@@ -159,9 +154,6 @@ def rules(visitor: Visitor, after: Text = "") -> Response:
     """Which pairs are excluded or pinned, with a form for new rules."""
     rows = visitor.league.rules(after=after, limit=PAGE_SIZE)
     return visitor.page("rules", "Rules", rows=rows, names=suggestions(visitor))
-
-
-# Results -------------------------------------------------------------------------------------------------------------
 
 
 @router.get("/leagues/{slug}/ranking")

@@ -29,20 +29,14 @@ def leagues_table(visitor: Visitor, format: Format, search: Text = "", status: T
 
 @router.get("/leagues/{slug}/tables/{name}.{format}")
 def league_table(
-    visitor: Visitor,
-    name: str,
-    format: Format,
-    proposal: After = 0,
-    item: After = 0,
-    since: Text = "",
-    until: Text = "",
+    visitor: Visitor, name: str, format: Format, proposal: After = 0, id: After = 0, since: Text = "", until: Text = ""
 ) -> StreamingResponse:
     """A table of a league."""
     league = visitor.league
     tables: dict[str, Callable[[], Iterator[Sequence[Any]]]] = {
         "items": lambda: _pages(league.items, 0),
         "ranking": lambda: _pages(league.ranking, 0),
-        "results": lambda: _pages(league.results, "", item=f"#{item}" if item else None),
+        "results": lambda: _pages(league.results, "", item=f"#{id}" if id else None),
         "rules": lambda: _pages(league.rules, ""),
         "proposals": lambda: _pages(league.summaries, None, newest_first=True),
         "pairs": lambda: iter([league.proposal(proposal).pairs]),
