@@ -124,58 +124,7 @@ def token_of(id: str) -> Token:
 
 @pytest.fixture
 def gate(store: Store) -> Gate:
-    return Gate(store, Settings(concurrency=1, queue=1))
-
-
-def test_slot_lets_a_token_have_its_share_and_refuses_those_who_would_wait_too_long(
-    gate: Gate, portal: BlockingPortal
-) -> None:
-    """A token with one slot and room for one who waits: the third request is refused, another token is served."""
-    order: list[str] = []
-
-    async def run() -> None:
-        entered, leave = anyio.Event(), anyio.Event()
-
-        async def request(token: str, name: str, *, stay: bool = False) -> None:
-            try:
-                async with gate.slot(token_of(token)):
-                    order.append(name)
-                    entered.set()
-                    if stay:
-                        await leave.wait()
-            except LeagueError as error:
-                order.append(f"{name} {error.code}")
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(lambda: request("a", "first", stay=True))
-            await entered.wait()
-            group.start_soon(request, "a", "second")
-            await anyio.wait_all_tasks_blocked()
-            await request("a", "third")
-            await request("b", "other")
-            leave.set()
-
-    portal.call(run)
-    assert order == ["first", "third too-many-requests", "other", "second"]
-
-
-def test_slot_is_shared_by_the_tokens_of_a_league(gate: Gate, portal: BlockingPortal) -> None:
-    order: list[str] = []
-
-    async def run() -> None:
-        async with anyio.create_task_group() as group:
-
-            async def request(name: str) -> None:
-                async with gate.slot(token_of(name), "club"):
-                    order.append(name)
-
-            async with gate.slot(token_of("a"), "club"):
-                group.start_soon(request, "b")
-                await anyio.wait_all_tasks_blocked()
-                assert order == []
-
-    portal.call(run)
-    assert order == ["b"]
+    return Gate(store, Settings())
 
 
 def test_slot_pauses_after_costly_requests_of_whoever_has_used_most(
