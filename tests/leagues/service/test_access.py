@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import anyio
 import httpx
 import pytest
 from anyio.from_thread import BlockingPortal
