@@ -210,7 +210,7 @@ def measure_rate(sides: list[Any], report: Callable[[str, list[list[float]]], No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baseline", type=Path, required=True, help="a checkout of 1.0.0")
-    parser.add_argument("--serve", default="-m matchbandit.leagues.service.app", help="how this version is served")
+    parser.add_argument("--serve", default="-m matchbandit serve", help="how this version is served")
     options = parser.parse_args()
     versions = (
         (options.baseline, _OLD, ["-m", "matchbandit", "serve"]),

@@ -31,9 +31,9 @@ def test_an_item_is_found_by_name_and_id(club: League, name: str | int):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("bop", "nobody is named 'bop'; did you mean 'bob'?"),
-        ("#9", "nobody is named '#9'"),
-        (9, "nobody is named '9'"),
+        ("bop", "no player is named 'bop'; did you mean 'bob'?"),
+        ("#9", "no player has the id 9"),
+        (9, "no player has the id 9"),
         (True, "items are given by name or id; got True"),
         (None, "items are given by name or id; got None"),
     ],
@@ -80,7 +80,7 @@ def test_names_in_large_leagues_are_found_as_in_small_ones(store: Store, monkeyp
     monkeypatch.setattr(items, "_FEW", 3)
     club = store.create("large", players=[f"p{k}" for k in range(12)])
     assert len(club.leave(*(f" p{k}" for k in range(5)))) == 5
-    with pytest.raises(LeagueError, match="nobody is named 'p99'"):
+    with pytest.raises(LeagueError, match="no player is named 'p99'"):
         club.leave("p5", "p6", "p7", "p8", "p99")
     assert len(active(club)) == 7
 
@@ -162,3 +162,13 @@ def test_byes_are_shared_fairly_among_those_who_come(store: Store):
     assert sum(byes[:3]) == 9 + 4
     assert max(byes[:3]) - min(byes[:3]) == 1
     assert byes[3:] == [3, 3, 1, 1]
+
+
+def test_who_could_not_sit_out_catches_up(store: Store):
+    club = store.create("odd", players=["ann", "bob", "cem", "dee", "eve"], seed=1)
+    for _ in range(6):
+        club.ask(fixed=[("ann", "bob")])
+    assert [item.byes for item in club.items()] == [0, 0, 2, 2, 2]
+    for _ in range(4):
+        club.ask()
+    assert [item.byes for item in club.items()] == [2] * 5

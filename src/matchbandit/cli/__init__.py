@@ -26,7 +26,7 @@ from matchbandit.cli.policies import policies
 from matchbandit.cli.report import report
 from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.run import run
-from matchbandit.cli.serve import serve
+from matchbandit.cli.serve import ServeCommand, serve
 from matchbandit.cli.simulate import simulate
 from matchbandit.cli.store import VERBS as STORE
 from matchbandit.cli.token import VERBS as TOKEN
@@ -87,8 +87,9 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up, serve):
+for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up):
     app.command()(_interruptible(verb))
+app.command(cls=ServeCommand)(_interruptible(serve))
 
 
 def _add_group(name: str, verbs: dict[str, Callable[..., None]], help_text: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, tuple_
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.transaction import LeagueRow, Statement
@@ -24,14 +24,20 @@ _KINDS = (*[np.int64] * 3, *[np.float64] * 3, *[np.int64] * 2)
 _DECIMALS = 9
 """Sums are rounded, so that they do not depend on the order in which results were added."""
 _pair, _past, _change = schema.proposal_pair, schema.past_result, schema.change
-_OUTCOMES = Statement(
+_SELECT_OUTCOMES = (
     select(_pair.c.a, _pair.c.b, _pair.c.outcome, _pair.c.number)
     .where(_pair.c.league_id == bindparam("league_id"), _pair.c.outcome.is_not(None))
     .order_by(_pair.c.number)
 )
-_PAST_RESULTS = Statement(
-    select(_past.c.a, _past.c.b, _past.c.count, _past.c.total).where(_past.c.league_id == bindparam("league_id"))
+_SELECT_PAST = select(_past.c.a, _past.c.b, _past.c.count, _past.c.total).where(
+    _past.c.league_id == bindparam("league_id")
 )
+_OUTCOMES, _PAST_RESULTS = Statement(_SELECT_OUTCOMES), Statement(_SELECT_PAST)
+_SOME = bindparam("pairs", expanding=True)
+_OUTCOMES_OF_PAIRS = _SELECT_OUTCOMES.where(tuple_(_pair.c.a, _pair.c.b).in_(_SOME))
+_PAST_RESULTS_OF_PAIRS = _SELECT_PAST.where(tuple_(_past.c.a, _past.c.b).in_(_SOME))
+_MAX_CORRECTED = 500
+"""Pairs that are read one by one after corrections; after more, all outcomes are read again."""
 _CHANGES = (
     select(_change.c.action, _change.c.data)
     .where(
@@ -74,10 +80,17 @@ class PairTotals:
     @classmethod
     def read(cls, connection: Connection, league: LeagueRow) -> "PairTotals":
         """Computed from all outcomes and past results."""
-        a, b, count, total = _columns(_PAST_RESULTS.rows(connection, league_id=league.id))
+        past = _PAST_RESULTS.rows(connection, league_id=league.id)
+        return cls._of_past(past, league)._plus(
+            cls._of_results(_OUTCOMES.rows(connection, league_id=league.id), league), league
+        )
+
+    @classmethod
+    def _of_past(cls, rows: Sequence[Any], league: LeagueRow) -> "PairTotals":
+        """Past results (a, b, count, total), a pair in each row."""
+        a, b, count, total = _columns(rows)
         credit = np.array([_encoder(league).credit_total(int(n), x) for n, x in zip(count, total, strict=True)])
-        past = cls.of_columns(a, b, count, total, count, credit, 0.0 * a, 0.0 * a + league.version)
-        return past._plus(cls._of_results(_OUTCOMES.rows(connection, league_id=league.id), league), league)
+        return cls.of_columns(a, b, count, total, count, credit, 0.0 * a, 0.0 * a + league.version)
 
     @classmethod
     def _of_results(cls, rows: Sequence[tuple[Any, ...]], league: LeagueRow) -> "PairTotals":
@@ -90,17 +103,35 @@ class PairTotals:
     def refreshed(self, connection: Connection, league: LeagueRow, since: int) -> "PairTotals":
         """The totals now, if these are those of version `since`; -1: nothing is known."""
         changes = [] if since < 0 else connection.execute(_CHANGES, {"league_id": league.id, "since": since}).all()
-        if since < 0 or any(action != "tell" for action, _ in changes):
-            none = np.zeros(len(self.a))  # pairs without results remain: a policy has to learn of it
-            old = self.of_columns(self.a, self.b, none, none, none, none, none, none + league.version)
-            return old._plus(PairTotals.read(connection, league), league)
+        corrected = {(a, b) for action, data in changes if action == "correct" for a, b, *_ in data["outcomes"]}
+        if (
+            since < 0
+            or len(corrected) > _MAX_CORRECTED
+            or any(action not in ("tell", "correct") for action, _ in changes)
+        ):
+            return self._without(self.keys, league)._plus(PairTotals.read(connection, league), league)
+        totals = self
+        if corrected:
+            some = {"league_id": league.id, "pairs": sorted(corrected)}
+            outcomes, past = (
+                connection.execute(query, some).all() for query in (_OUTCOMES_OF_PAIRS, _PAST_RESULTS_OF_PAIRS)
+            )
+            totals = self._without(np.array([a << 32 | b for a, b in corrected]), league)
+            totals = totals._plus(self._of_past(past, league), league)._plus(self._of_results(outcomes, league), league)
         rows = [
             (a, b, reward, data["proposal"])
-            for _, data in changes
+            for action, data in changes
+            if action == "tell"
             for a, b, reward in data["outcomes"]
-            if reward is not None
+            if reward is not None and (a, b) not in corrected
         ]
-        return self._plus(self._of_results(rows, league), league) if rows else self
+        return totals._plus(self._of_results(rows, league), league) if rows else totals
+
+    def _without(self, keys: Counts, league: LeagueRow) -> "PairTotals":
+        """Without the results of some pairs, whose rows remain: a policy has to learn of it."""
+        kept = ~np.isin(self.keys, keys)
+        columns = (np.where(kept, column, 0) for column in self.arrays[2:-1])
+        return self.of_columns(self.a, self.b, *columns, np.where(kept, self.version, league.version))
 
     def _plus(self, other: "PairTotals", league: LeagueRow) -> "PairTotals":
         """The totals of both, a row for each pair."""

@@ -210,7 +210,7 @@ def _contents(current: League) -> dict[str, Any]:
         ],
         "open": [proposal.number for proposal in current.proposals(open_only=True, limit=1000)],
         "exclusions": [rule.names for rule in current.rules("exclude")],
-        "pins": sorted(rule.names for rule in current.rules("pin")),
+        "pins": [rule.names for rule in current.rules("pin")],
     }
 
 

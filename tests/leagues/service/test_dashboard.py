@@ -218,6 +218,8 @@ def test_a_session_ends_by_logging_out_and_with_its_token(club: League, client: 
     assert desk.done("/", "/logout").text.startswith("Log in")
     client.cookies.update(cookie)
     desk.page("/", 303)
+    response = desk.post("/leagues/club/ask", ORIGIN | {"Referer": "http://testserver/leagues/club"})
+    assert response.headers["location"] == "/login?next=/leagues/club"
     desk = new_desk(client, store)
     tokens.revoke(store, tokens.list_all(store)[-1].id)
     desk.page("/", 303)

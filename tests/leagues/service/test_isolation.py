@@ -1,5 +1,6 @@
 """One league does not keep others waiting: what holds without a clock. benchmarks/isolation.py measures times."""
 
+import time
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any
@@ -7,12 +8,19 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from eventually import until
 
 from matchbandit.leagues import League, Store
 from matchbandit.leagues.service import access
 
 SMALL = "/v1/leagues/small"
+
+
+def until(is_so: Callable[[], object]) -> None:
+    """Wait until this is so; it takes milliseconds, seconds on a busy machine."""
+    end = time.monotonic() + 60.0
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.fixture

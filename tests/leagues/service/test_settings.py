@@ -8,7 +8,7 @@ import typer
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from matchbandit.cli import _new_serve
+from matchbandit.cli.serve import ServeCommand, serve
 from matchbandit.errors import MatchbanditError
 from matchbandit.leagues.service.settings import Settings
 
@@ -40,7 +40,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 
 def app() -> typer.Typer:
     made = typer.Typer()
-    made.command(cls=_new_serve.ServeCommand)(_new_serve.serve)
+    made.command(cls=ServeCommand)(serve)
     return made
 
 
@@ -62,6 +62,6 @@ def test_serve_names_the_option_that_is_wrong(served: list[Settings]) -> None:
 
 
 def test_the_options_are_read_only_when_they_are_needed() -> None:
-    code = "import sys, matchbandit.cli._new_serve; print({'pydantic', 'fastapi', 'sqlalchemy'} & set(sys.modules))"
+    code = "import sys, matchbandit.cli.serve; print({'pydantic', 'fastapi', 'sqlalchemy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -11,10 +11,11 @@ from fastapi.responses import RedirectResponse, Response
 from matchbandit.errors import MatchbanditError
 from matchbandit.leagues import League, LeagueError
 from matchbandit.leagues.names import collapse_spaces, item_label
+from matchbandit.leagues.service.access import MeasuredRoute
 from matchbandit.leagues.service.dashboard import fields, pages
 from matchbandit.leagues.service.dashboard.frame import Sent, Visitor
 
-router = APIRouter()
+router = APIRouter(route_class=MeasuredRoute)
 Act = Callable[..., str]
 ItemAction = Literal["rename", "leave", "rejoin", "erase_name"]
 

@@ -117,8 +117,8 @@ def page(
 def show_problem(request: Request, error: LeagueError) -> Response:
     """The page for an error; who is not logged in may do so, and then sees the page that they wanted."""
     if error.code == "no-token":
-        wanted = f"?next={quote(request.url.path)}" if request.method == "GET" and request.url.path != "/" else ""
-        return RedirectResponse(f"/login{wanted}", 303, _HEADERS)
+        path = request.url.path if request.method == "GET" else urlsplit(request.headers.get("referer", "")).path
+        return RedirectResponse(f"/login?next={quote(local_path(path))}", 303, _HEADERS)
     _, title, retry_after = CODES[error.code]
     response = page(request, "problem", title, error=error)
     if retry_after is not None:
@@ -215,10 +215,7 @@ class Visit:
             raise LeagueError("not-allowed", f"this needs the scope {scope}; your token has {self.token.scope}.")
 
     def writing(self, form: Form) -> dict[str, Any]:
-        """What writing methods take: who, and an idempotency key.
-
-        The key is of the form's content too: a form that was changed after the browser's "back" is another request.
-        """
+        """Who writes, and an idempotency key, also of the content: a form changed after "back" is a new request."""
         content = sha256(urlencode(sorted(form.items())).encode()).hexdigest()[:32]
         return {"by": f"token:{self.token.id}", "key": f"{self.token.id}:form:{content}" if "key" in form else None}
 

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from matchbandit.leagues import LeagueError, tokens
 from matchbandit.leagues.reading import Bounds
 from matchbandit.leagues.records import Item
+from matchbandit.leagues.service.access import MeasuredRoute
 from matchbandit.leagues.service.dashboard import charts
 from matchbandit.leagues.service.dashboard.fields import REWARDS, setting_fields
 from matchbandit.leagues.service.dashboard.frame import Form, Visit, Visitor
@@ -27,7 +28,7 @@ _EFFECTS = {
     "restore": "The league becomes active again, and its deadlines continue.",
     "delete": "The league is hidden, and after 30 days it is erased with its results. Until then it can be restored.",
 }
-router = APIRouter()
+router = APIRouter(route_class=MeasuredRoute)
 Id = Annotated[int, Path(ge=1, le=2**62)]
 After = Annotated[int, Query(ge=0, le=2**62)]
 Text = Annotated[str, Query(max_length=200)]

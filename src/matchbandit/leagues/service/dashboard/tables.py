@@ -10,13 +10,14 @@ from fastapi.responses import StreamingResponse
 from matchbandit.leagues import LeagueError
 from matchbandit.leagues.csv_tables import csv_text
 from matchbandit.leagues.records import Page
+from matchbandit.leagues.service.access import MeasuredRoute
 from matchbandit.leagues.service.dashboard.frame import Visitor
 from matchbandit.leagues.service.dashboard.pages import After, Text
 
 ROWS = 1_000
 """Rows that are read and sent at a time."""
 Format = Literal["csv", "json"]
-router = APIRouter()
+router = APIRouter(route_class=MeasuredRoute)
 
 
 @router.get("/tables/leagues.{format}")
