@@ -1,12 +1,12 @@
 """Ctrl-C in the middle of a method: no acknowledgement, nothing half-written, and the store goes on."""
 
+import shutil
 import sys
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
-from league_load import check_tables
 from league_writes import WRITES, fill, state
 
 import matchbandit.leagues
@@ -34,3 +34,29 @@ class Interrupt:
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
+
+
+@pytest.mark.sampled(44)
+@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("name", WRITES)
+def test_interrupted_method_is_executed_once_when_it_is_repeated(name: str, part: int, sqlite_url: str, tmp_path: Path):
+    with Store(sqlite_url) as store:
+        fill(store)
+        before = state(store)
+    for copy in (tmp_path / "first.db", tmp_path / "second.db"):  # the first time, more is computed once for all
+        shutil.copyfile(tmp_path / "store.db", copy)
+        with Store(f"sqlite:///{copy}") as store:
+            store.open("club").ranking()
+            with Interrupt(None) as whole:
+                WRITES[name](store, "key")
+            expected = state(store)
+    with Store(sqlite_url, timeout=1.0) as store, Store(sqlite_url) as other:
+        store.open("club").ranking()  # there is a cache to spoil
+        with pytest.raises(KeyboardInterrupt), Interrupt(1 + part * whole.n_calls // 10):
+            WRITES[name](store, "key")
+        assert state(other) in (before, expected)
+        answer = WRITES[name](store, "key")
+        assert WRITES[name](other, "key") == answer
+        assert state(store) == state(other) == expected
+        assert store.open("club").ranking() == other.open("club").ranking()
+        assert store.open("club").check() == []
