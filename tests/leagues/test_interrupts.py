@@ -1,5 +1,6 @@
 """Ctrl-C in the middle of a method: no acknowledgement, nothing half-written, and the store goes on."""
 
+import inspect
 import shutil
 import sys
 from pathlib import Path
@@ -23,7 +24,9 @@ class Interrupt:
         self.at, self.n_calls = at, 0
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE) and frame.f_code.co_name != "<genexpr>":
+        # Generators are left out: an exception as one is closed reaches nobody.
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(PACKAGE) and not code.co_flags & inspect.CO_GENERATOR:
             self.n_calls += 1
             if self.n_calls == self.at:
                 raise KeyboardInterrupt

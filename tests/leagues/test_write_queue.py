@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from matchbandit.leagues import League, LeagueError, Store
+from matchbandit.leagues import League, Store
+from matchbandit.leagues.transaction import Request
 
 
 def at_once(store: Store, writes: list[Any]) -> tuple[list[Any], int]:
@@ -18,7 +19,7 @@ def at_once(store: Store, writes: list[Any]) -> tuple[list[Any], int]:
     def run(k: int) -> None:
         try:
             results[k] = writes[k]()
-        except (LeagueError, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt) as error:
             results[k] = error
 
     threads = [Thread(target=run, args=(k,)) for k in range(len(writes))]
@@ -59,6 +60,19 @@ def test_an_error_is_that_of_the_write_that_caused_it(store: Store, club: League
     assert [error.code for error in results[2:5]] == ["bad-value", "name-taken", "unknown-proposal"]
     assert [result.recorded for result in results[:2] + results[5:]] == [1] * 4
     assert (club.info().results, club.info().items) == (4, 12)
+
+
+def test_a_defect_of_one_write_does_not_reach_the_others(store: Store, club: League):
+    def fail(_: Any) -> None:
+        raise ZeroDivisionError
+
+    pairs = club.ask().pairs
+    writes = [lambda pair=pair: club.tell(1, {pair: 1}) for pair in pairs[:4]]
+    for place in (0, 3):
+        writes.insert(place, lambda: store.write("club", Request(None, "fail", None), fail, by="test"))
+    results, _ = at_once(store, writes)
+    assert [type(result).__name__ for result in results] == 2 * ["ZeroDivisionError", "Receipt", "Receipt"]
+    assert club.info().results == 4
 
 
 def test_writes_of_several_leagues_do_not_mix(store: Store, club: League):

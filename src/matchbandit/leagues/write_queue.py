@@ -1,7 +1,7 @@
 """Writes of one league that wait at the same time share a transaction, and so one commit to disk."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -22,7 +22,7 @@ class Write:
     slug: str
     command: Callable[[Connection, LeagueRow], tuple[Any, LeagueRow]]
     answer: Any = None
-    error: LeagueError | None = None
+    error: Exception | None = None
     is_done: bool = False
 
 
@@ -51,8 +51,9 @@ class WriteQueue:
         batch, reason = [first], LeagueError("store-busy", "the write was interrupted. Try again.")
         try:
             self._execute_together(batch, others=True)
-        except LeagueError as error:
-            if error.code in ("store-busy", "store-unusable"):  # the others would only wait for the same error
+        except Exception as error:
+            if isinstance(error, LeagueError) and error.code in ("store-busy", "store-unusable"):
+                # The others would only wait for the same error.
                 batch += self._others(batch)
                 reason = error
             elif len(batch) == 1:
@@ -61,13 +62,14 @@ class WriteQueue:
                 for write in batch:
                     try:
                         self._execute_together([write])
-                    except LeagueError as its_error:
+                    except Exception as its_error:
                         write.error, write.is_done = its_error, True
         finally:
             for write in batch:
                 write.error = write.error if write.is_done else reason
                 write.is_done = True
-                self._waiting.remove(write)
+                with suppress(ValueError):  # it was interrupted meanwhile, and has removed itself
+                    self._waiting.remove(write)
 
     def _execute_together(self, batch: list[Write], *, others: bool = False) -> None:
         with self._transaction(batch[0].slug) as (connection, league):
