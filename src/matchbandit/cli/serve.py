@@ -56,6 +56,7 @@ class ServeCommand(TyperCommand):
 def serve() -> None:
     """Serve leagues: an API, its documentation, a dashboard.
 
-    The API is JSON over HTTP below /v1, and documented at /docs. The log is JSON on stderr, one line per request. TERM and Ctrl-C stop the server after it has answered the requests
-    in progress. Every option also has an environment variable, such as MATCHBANDIT_PORT.
+    The API is JSON over HTTP below /v1, and documented at /docs. The log is JSON on stderr, one line per request. TERM
+    and Ctrl-C stop the server after it has answered the requests in progress. Every option also has an environment
+    variable, such as MATCHBANDIT_PORT.
     """
