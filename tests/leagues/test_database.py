@@ -324,20 +324,3 @@ def test_erase_name_while_somebody_reads_leaves_no_trace_after_maintenance(sqlit
         assert store.database.unwiped
         store.run_maintenance()
         assert traces(tmp_path, b"Zebediah") == []
-
-
-def test_a_torn_commit_leaves_the_store_as_before(sqlite_url, tmp_path):
-    """The files in the middle of a commit are what a killed process leaves."""
-    with Store(sqlite_url) as store:
-        create(store)
-        store.open("club").ask()
-        database, wal = (Path(f"{tmp_path}/store.db{end}").read_bytes() for end in ("", "-wal"))
-    for cut, proposals in ((0, 1), (1, 0), (3000, 0)):
-        copy = tmp_path / f"copy-{cut}.db"
-        copy.write_bytes(database)
-        Path(f"{copy}-wal").write_bytes(wal[: len(wal) - cut])
-        with Store(f"sqlite:///{copy}") as store:
-            club = store.open("club")
-            assert club.info().proposals == proposals
-            assert club.ask().number == proposals + 1
-            assert store.check().ok

@@ -1,7 +1,6 @@
 """The server: its start and end, its log, probes, metrics and what runs in the background."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -16,16 +15,16 @@ from serving import Serving
 from matchbandit.leagues import LeagueError, Store, tokens
 from matchbandit.leagues.service import app
 
-COMMAND = (sys.executable, "-m", "matchbandit.leagues.service.app")
+COMMAND = (sys.executable, "-m", "matchbandit", "serve")
 
 
 class Server(Serving):
     """The server in a process of its own, whose log must be lines of JSON and nothing else."""
 
     def __init__(self, store: str, monkeypatch: pytest.MonkeyPatch, **settings: object) -> None:
-        for name, value in {"port": 0, "warm_up": False, **settings}.items():
+        for name, value in {"warm_up": False, **settings}.items():
             monkeypatch.setenv(f"MATCHBANDIT_{name.upper()}", str(value))
-        super().__init__(store, None, command=(*COMMAND, "--"))
+        super().__init__(store)
 
     def events(self) -> list[str]:
         return [json.loads(line)["event"] for line in self.said]
@@ -81,13 +80,16 @@ def test_the_server_answers_what_is_in_progress_before_it_stops(start, sqlite_ur
 
 
 @pytest.mark.parametrize("environment", [{"MATCHBANDIT_STORE": "sqlite:////none/a.db"}, {}], ids=["store", "port"])
-def test_a_server_that_cannot_start_says_why(sqlite_url, environment):
+def test_a_server_that_cannot_start_says_why(sqlite_url, monkeypatch, environment):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        variables = {**os.environ, "MATCHBANDIT_PORT": port, "MATCHBANDIT_STORE": sqlite_url, **environment}
-        done = subprocess.run(COMMAND, capture_output=True, text=True, check=False, env=variables)
+        monkeypatch.setenv("MATCHBANDIT_PORT", str(taken.getsockname()[1]))
+        monkeypatch.setenv("MATCHBANDIT_STORE", sqlite_url)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        done = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "LeagueError" in done.stderr.splitlines()[-1]
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_probes_need_no_token_and_share_an_answer(connect, store, monkeypatch):
@@ -198,6 +200,6 @@ def test_a_warm_up_that_fails_is_logged_and_no_more(lifespan, store, monkeypatch
         assert logged.wait(60)
 
 
-def test_the_dashboard_can_be_left_out(connect, tmp_path):
+def test_the_dashboard_can_be_left_out(connect):
     assert connect().get("/login").status_code == 200
     assert connect(dashboard=False).get("/login").status_code == 404

@@ -48,7 +48,7 @@ def playing(url: str, folder: Path, servers: int = 1) -> Iterator[Site]:
             answers = [site.get(f"/v1/leagues/{SLUG}{path}", k) for k in range(servers)]
             assert [answer.status_code for answer in answers] == [200] * servers
             assert len({answer.text for answer in answers}) == 1
-        assert all(" 500," not in server.log.read_text() for server in site.servers)
+        assert all('"status": 500' not in server.log.read_text() for server in site.servers)
 
 
 def kill(url: str, folder: Path, *, servers: int, kills: int, outcomes: int = 0) -> None:
