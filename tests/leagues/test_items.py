@@ -124,23 +124,6 @@ def test_an_erased_item_leaves_for_good_and_its_name_is_free(club):
 # Byes ----------------------------------------------------------------------------------------------------------------
 
 
-def test_byes_are_shared_fairly_among_those_who_come(sqlite_store):
-    club = sqlite_store.create("odd", players=["ann", "bob", "cem", "dee", "eve"], seed=1)
-    for _ in range(10):
-        assert len(club.ask().byes) == 1
-    assert [item.byes for item in club.items()] == [2] * 5
-    club.join("fay", "gus")
-    for _ in range(7):
-        club.ask()
-    assert [item.byes for item in club.items()] == [3] * 5 + [1] * 2  # newcomers need not catch up
-    for _ in range(4):
-        club.ask(available=["ann", "bob", "cem"])
-    byes = [item.byes for item in club.items()]
-    assert sum(byes[:3]) == 9 + 4
-    assert max(byes[:3]) - min(byes[:3]) == 1
-    assert byes[3:] == [3, 3, 1, 1]
-
-
 def test_who_could_not_sit_out_catches_up(sqlite_store):
     club = sqlite_store.create("odd", players=["ann", "bob", "cem", "dee", "eve"], seed=1)
     for _ in range(6):

@@ -45,17 +45,6 @@ def test_proposals_and_summaries_are_selected_alike(name, club):
     assert numbers(rows(after=10)) == []
 
 
-def test_pages_one_after_the_other_contain_each_row_once(club):
-    for newest_first in (False, True):
-        seen, after = [], None
-        while True:
-            page = club.proposals(limit=3, after=after, newest_first=newest_first)
-            seen += numbers(page)
-            if (after := page.next) is None:
-                break
-        assert seen == sorted(range(1, 11), reverse=newest_first)
-
-
 def test_lists_are_limited_by_time(club):
     noon = datetime(2026, 11, 18, 12, tzinfo=UTC)
     assert numbers(club.proposals(since=noon)) == list(range(4, 11))

@@ -10,8 +10,15 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from app_transport import AppTransport
 
 from matchbandit.leagues import Store, tokens
+from matchbandit.leagues.service import access
 from matchbandit.leagues.service.app import create_app
 from matchbandit.leagues.service.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals take a tenth of a second on purpose; tests need not wait for it."""
+    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="session")

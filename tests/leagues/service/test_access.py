@@ -15,11 +15,6 @@ from matchbandit.leagues.tokens import Token
 Connect = Callable[..., httpx.Client]
 
 
-@pytest.fixture(autouse=True)
-def quick_refusals(monkeypatch):
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
-
-
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer x", f"Bearer mbt_{0:012x}_{0:064x}"])
 def test_a_request_without_a_valid_token_is_refused(api, club, header):
     answer = api.get(club, headers={"Authorization": header})

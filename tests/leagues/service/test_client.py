@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from matchbandit.leagues import VOID, League, LeagueError, Store, tokens
-from matchbandit.leagues.service import access
 from matchbandit.leagues.service.client import RemoteLeague, RemoteStore
 from matchbandit.leagues.settings import settings_tag
 
@@ -29,11 +28,6 @@ class Lossy(httpx.BaseTransport):
         if isinstance(planned, Exception):
             raise planned
         return planned or answer
-
-
-@pytest.fixture(autouse=True)
-def quick_refusals(monkeypatch):
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
 
 
 @pytest.fixture

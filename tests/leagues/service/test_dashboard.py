@@ -133,12 +133,6 @@ class Desk:
         return page
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch):
-    """Refusals take a tenth of a second on purpose; tests of pages need not wait for it."""
-    monkeypatch.setattr("matchbandit.leagues.service.access._REFUSAL_SECONDS", 0.0)
-
-
 @pytest.fixture
 def client(transport):
     with Client(transport=transport(), base_url="http://here", follow_redirects=True) as client:

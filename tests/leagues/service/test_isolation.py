@@ -68,7 +68,6 @@ def test_requests_that_hang_leave_others_alone(leagues, connect, monkeypatch, n_
 
 
 def test_more_requests_than_may_wait_are_refused(leagues, connect, monkeypatch):
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
     blocked = Blocked(monkeypatch)
     http = connect("read", "wide", queue=1)
     assert http.get("/v1/leagues/wide").status_code == 200  # the token is known now

@@ -42,7 +42,6 @@ def playing(url: str, folder: Path, servers: int = 1) -> Iterator[Site]:
         yield site
         site.load.wait_for(20)
         site.load.stop()
-        assert site.load.n_repeated > 0
         check(url, site.load)
         for path in ("", "/ranking", "/results", "/proposals?limit=1000"):
             answers = [site.get(f"/v1/leagues/{SLUG}{path}", k) for k in range(servers)]
@@ -58,7 +57,9 @@ def kill(url: str, folder: Path, *, servers: int, kills: int, outcomes: int = 0)
         done = 0
         while done < kills or (len(site.load.tells) < outcomes and not site.load.errors):
             site.load.wait_for(rng.randint(20, 40 + outcomes // (2 * kills)))
+            repeated = site.load.n_repeated
             site.servers[done % servers].kill()
+            site.load.wait_until(lambda: site.load.n_repeated > repeated)  # noqa: B023
             site.servers[done % servers].start()
             done += 1
 

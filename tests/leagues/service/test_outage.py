@@ -14,7 +14,6 @@ from app_transport import code_of
 from sqlalchemy import event
 
 from matchbandit.leagues import Store, tokens
-from matchbandit.leagues.service import access
 
 CLUB = "/v1/leagues/club"
 READS = ("/v1/leagues", CLUB, f"{CLUB}/items", f"{CLUB}/ranking", f"{CLUB}/export", f"{CLUB}/why", "/readyz", "/login")
@@ -23,7 +22,6 @@ WRITES = (f"{CLUB}/proposals", f"{CLUB}/archive", "/readyz")
 
 @pytest.fixture(autouse=True)
 def quick_refusals(monkeypatch):
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
     monkeypatch.setattr("matchbandit.leagues.service.app._READY_SECONDS", 0.0)
 
 

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from serving import PATIENCE, Serving
 
 from matchbandit.leagues import Store, tokens
-from matchbandit.leagues.service import access
 
 PLAYERS = [f"p{k}" for k in range(1, 21)]
 # What has the right form may still be wrong: a name that nobody has, a proposal that is closed.
@@ -49,10 +48,9 @@ def prepare(store: Store) -> str:
 
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_every_answer_is_described(mode, store, connect, monkeypatch):
+def test_every_answer_is_described(mode, store, connect):
     import schemathesis  # it takes a second, and every worker imports every file
 
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
     http = connect(token=prepare(store), concurrency=100)
     description = narrow(http.get("/openapi.json").json())
     n_sent = 0
