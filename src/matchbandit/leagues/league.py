@@ -125,7 +125,7 @@ class League:
         answer = self.store.write(self.slug, request, write, by=by)
         if answer is None:
             return None
-        return self.proposal(answer) if is_replay.get() else written[-1]  # earlier ones were rolled back
+        return self.proposal(answer) if is_replay.get() else written[0]
 
     def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.

@@ -28,13 +28,11 @@ from matchbandit.leagues.transaction import (
     add_seconds,
     find_league,
     format_time,
-    is_replay,
     seconds_between,
     store_answer,
     stored_answer,
 )
 from matchbandit.leagues.workers import WorkerPool
-from matchbandit.leagues.write_queue import Write, WriteQueue
 
 GRACE = timedelta(days=30)
 """How long a deleted league can be restored, and idempotency keys and ended tokens are kept."""
@@ -67,7 +65,6 @@ class Store:
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._cache = LeagueCache()
-        self._queues = [WriteQueue(self._writing) for _ in range(64)]
         self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
@@ -104,15 +101,11 @@ class Store:
 
         A command that returns None has not been executed; its request may be tried again.
         """
-
-        replayed = False
-
-        def execute(connection: Connection, league: LeagueRow) -> tuple[Any, LeagueRow]:
-            nonlocal replayed
+        with self.database.writing() as connection:
+            league = find_league(connection, slug, lock=True)
             answer = self.stored_answer(connection, league, request)
             if answer is not None:
-                replayed = True
-                return answer, league
+                return answer
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {slug!r} is archived. Restore it first.")
             tx = Transaction(connection, league, self.now(), by)
@@ -120,17 +113,7 @@ class Store:
             answer = command(tx)
             if answer is not None:
                 store_answer(connection, self.database.secret, str(league.id), request, answer, tx.now)
-            return answer, tx.league
-
-        answer = self._queues[hash(slug) % len(self._queues)].execute(Write(slug, execute))
-        is_replay.set(replayed)  # another thread may have executed it
-        return answer
-
-    @contextmanager
-    def _writing(self, slug: str) -> Iterator[tuple[Connection, LeagueRow]]:
-        """A write transaction on a league."""
-        with self.database.writing() as connection:
-            yield connection, find_league(connection, slug, lock=True)
+            return answer
 
     def _write_store(self, request: Request, command: Callable[[Connection], str]) -> str:
         """Execute a command about the list of leagues; only one at a time."""
