@@ -25,9 +25,8 @@ class ServeCommand(TyperCommand):
         parameters = []
         for name, field in Settings.model_fields.items():
             kind: Any = bool if field.annotation is bool else str
-            option = typer.Option(
-                help=f"{field.description} [{field.default}]", metavar=None if kind is bool else "TEXT"
-            )
+            metavar = None if kind is bool else {int: "INTEGER", float: "NUMBER"}.get(type(field.default), "TEXT")
+            option = typer.Option(help=f"{field.description} [{field.default}]", metavar=metavar)
             annotation = Annotated[kind | None, option]
             parameters.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -55,8 +54,9 @@ class ServeCommand(TyperCommand):
 
 
 def serve() -> None:
-    """Serve leagues over HTTP: a JSON API, its documentation at /docs, and a dashboard.
+    """Serve leagues: an API, its documentation, a dashboard.
 
-    The log is JSON on stderr, one line per request. TERM and Ctrl-C stop the server after it has answered the requests
-    in progress. Every option also has an environment variable, such as MATCHBANDIT_PORT.
+    The API is JSON over HTTP below /v1, and documented at /docs. The log is JSON on stderr, one line per request. TERM
+    and Ctrl-C stop the server after it has answered the requests in progress. Every option also has an environment
+    variable, such as MATCHBANDIT_PORT.
     """
