@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from matchbandit.cli.league.parameters import store_url
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 
@@ -50,6 +51,7 @@ class ServeCommand(TyperCommand):
             name = str(first["loc"][0])
             option = f"--{name.replace('_', '-')}, or MATCHBANDIT_{name.upper()}"
             raise MatchbanditError(f"{option}: {first['msg']}; got {first['input']!r}.") from None
+        settings.store = store_url(settings.store)
         serve(settings)
 
 

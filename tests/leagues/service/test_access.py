@@ -51,6 +51,7 @@ def test_a_token_learns_nothing_of_other_leagues(api, connect, club):
     assert http.get("/v1/leagues").json()["rows"] == []
     assert code_of(http.post("/v1/leagues", json={"slug": "other"})) == "not-allowed"
     assert http.post("/v1/leagues", json={"slug": "mine"}).status_code == 201
+    assert code_of(http.delete("/v1/leagues/mine?now=true")) == "not-allowed"
     assert code_of(http.post("/v1/imports", content=b"")) == "not-allowed"
 
 
