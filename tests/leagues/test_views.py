@@ -149,7 +149,7 @@ def test_changes_name_who_joined_which_side(store, select):
     ]
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_views_leave_deleted_leagues_out(club, select, view):
-    assert select(view, "league = 'gone'") == []
-    assert select(view, "league = 'club'") != []
+def test_views_leave_deleted_leagues_out(club, select):
+    for view in VIEWS:
+        assert select(view, "league = 'gone'") == []
+        assert select(view, "league = 'club'") != []
