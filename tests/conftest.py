@@ -72,7 +72,8 @@ FIRST = ("contract", "browser")
 @pytest.fixture
 def folder_in_memory():
     """A folder that is on no disk, where there is one: to write a store into it is not to wait for the disk."""
-    with TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
