@@ -46,7 +46,7 @@ def kill_a_write(new_copy, name, kills):
             assert all(check.leagues[slug] == [] for slug in expected)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", WRITES)
 def test_method_that_is_killed_and_repeated_is_executed_once(name, new_copy):
     kill_a_write(new_copy, name, kills=2)
