@@ -1,6 +1,7 @@
 """The description of the API: valid, complete, and with examples that are true; and the page that uses it."""
 
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -44,6 +45,8 @@ def test_every_operation_is_described(description):
         assert operation["description"]
         problem = operation["responses"]["503"]["content"]["application/problem+json"]["schema"]
         assert problem == {"$ref": "#/components/schemas/Problem"}
+        names = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        assert names == set(re.findall(r"{(\w+)}", path))
         headers = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "header"}
         assert ("Idempotency-Key" in headers) == (method != "get")
         assert ("If-Match" in headers) == (method == "patch")

@@ -19,6 +19,7 @@ PLAYERS = [f"p{k}" for k in range(1, 21)]
 CONFIG = """
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", "304", "400", "401", "403", "404", "409", "412", "413", "422"]
+negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", "409", "412", "413", "422"]
 """
 ENDS_THE_LEAGUE = ("archive_league", "delete_league")
 """Operations after which all others would be refused."""
@@ -35,7 +36,7 @@ def narrow(part: Any) -> Any:
         return {**part, "schema": schema | ({"maximum": 9} if schema.get("type") == "integer" else {})}
     kinds = [kind.get("type") for kind in part.get("anyOf", []) if isinstance(kind, dict)]
     if kinds == ["string", "integer"]:
-        return {"anyOf": [{"type": "string", "enum": PLAYERS}, {"type": "integer", "minimum": 1, "maximum": 20}]}
+        return {"anyOf": [{"type": "string", "enum": PLAYERS}, {"type": "integer", "minimum": 1, "maximum": 2**31}]}
     return {name: narrow(value) for name, value in part.items()}
 
 
