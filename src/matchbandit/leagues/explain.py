@@ -1,6 +1,6 @@
 """Sentences without jargon: why an item, a pair or a proposal is what it is, and what each change was."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -177,8 +177,9 @@ def note_sentence(note: Sequence[Any], name: Names) -> str:
 # The history ---------------------------------------------------------------------------------------------------------
 
 
-def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by: str) -> str:
-    """A change in words."""
+def change_sentence(change: Any, state: LeagueState) -> str:
+    """A change, which has `action`, `data` and `by`, in words."""
+    action, data = change.action, change.data
     items = _join([state.name(row if isinstance(row, int) else row[0]) for row in data.get("items", [])])
     pairs = _join([" + ".join(state.names(pair)) for pair in data.get("pairs", [])])
     outcomes = _join([_outcome(row, state) for row in data.get("outcomes", [])])
@@ -204,7 +205,7 @@ def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by
         case "ask":
             text = f"Proposal {data['proposal']}: {plural(data['n_pairs'], 'pair')}"
         case "tell":
-            passed = "The deadline passed. " if by == "deadline" else ""
+            passed = "The deadline passed. " if change.by == "deadline" else ""
             text = f"{passed}Outcomes of proposal {data['proposal']}: {outcomes}"
         case "correct":
             text = f"Proposal {data['proposal']} was corrected: {outcomes}"

@@ -117,10 +117,10 @@ class League:
         written: list[Proposal] = []
 
         def write(tx: Transaction) -> int | None:
-            if tx.league.decision_version > draft.based_on:
+            if tx.league.decision_version > inputs.state.league.version:
                 return None
             written.append(proposals.write_proposal(tx, inputs, draft, fit))
-            return draft.number
+            return inputs.number
 
         answer = self.store.write(self.slug, request, write, by=by)
         if answer is None:
@@ -246,11 +246,17 @@ class League:
         """
 
         def configure(tx: Transaction) -> bool:
-            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+            league, old = tx.league, tx.league.settings
+            if if_match is not None and settings_tag(old) != if_match:
                 raise LeagueError(
                     "changed-since", "others have changed the settings since they were read. Read them again."
                 )
-            _configure(tx, changes)
+            new = LeagueSettings.from_config(old).replace(changes).validate(league.kind, league.distribution)
+            if different := {name: value for name, value in new.to_config().items() if value != old[name]}:
+                tx.record("configure", different)
+                tx.update(settings=old | different)
+            if "policy" in different:
+                items.check_size(tx.league, items.count_items(tx)[1])
             return True
 
         self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
@@ -395,25 +401,6 @@ class League:
         """Compute all totals again from the outcomes, and compare; returns what differs."""
         with self.store.reading(self.slug) as (connection, _, league):
             return transfer.check(connection, league)
-
-
-def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
-    league = tx.league
-    old = league.options
-    settings = old.replace(changes).validate(league.kind, league.distribution).to_config()
-    different = {name: value for name, value in settings.items() if value != league.settings[name]}
-    if not different:
-        return
-    tx.record("configure", different)
-    tx.update(settings=settings)
-    if "policy" in different:
-        items.check_size(tx.league, items.count_items(tx)[1])
-
-
-def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a new league."""
-    settings = LeagueSettings().replace(changes).validate(league_kind, rewards).to_config()
-    return settings
 
 
 def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:

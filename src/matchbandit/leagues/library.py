@@ -14,11 +14,11 @@ from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.leagues.errors import LeagueError
 
 if TYPE_CHECKING:
+    from matchbandit.allowed import Allowed
     from matchbandit.graphs import Edges, Graph, Pairs
     from matchbandit.past_results import PastResults
     from matchbandit.policies.capabilities import Capabilities
     from matchbandit.policies.counts_policy import CountsPolicy
-    from matchbandit.policies.decision import Decision
     from matchbandit.product_model import ProductFit
     from matchbandit.rewards import Counts, Floats, RewardDistribution
     from matchbandit.strengths import Posterior
@@ -146,33 +146,33 @@ def _specification(settings: Mapping[str, Any]) -> Any:
     return policy(settings["policy"], **options)
 
 
-def decide(
-    policy: "CountsPolicy",
-    rng: np.random.Generator,
-    *,
-    present: "NDArray[np.bool_] | None" = None,
-    forbidden: "Edges | None" = None,
-    waiting: "Pairs",
-) -> "Decision":
-    """The pairs that a policy would play now, of the items present, without the forbidden edges.
-
-    `waiting` are pairs whose outcome is missing, each as often as it is.
-    """
+def allowed_pairs(graph: "Graph", present: "NDArray[np.bool_] | None", forbidden: "Edges") -> "Allowed":
+    """The pairs of a graph without those of absent vertices, and without forbidden ones."""
     from matchbandit.allowed import Allowed
 
-    if present is None and forbidden is None:
-        return policy.decision(rng, waiting=waiting)
-    return policy.decision(rng, allowed=Allowed(policy.graph, present=present, forbidden=forbidden), waiting=waiting)
+    return Allowed(graph, present=present, forbidden=forbidden)
 
 
-def best_pairs(
-    graph: "Graph", strengths: "Floats", selection: Any, *, present: "NDArray[np.bool_]", forbidden: "Edges"
-) -> "Pairs":
-    """The best pair or matching under the rules, were these the strengths."""
-    from matchbandit.allowed import Allowed
+def best_pairs(allowed: "Allowed", strengths: "Floats", selection: Any) -> "Pairs":
+    """The best pair or matching of those allowed, were these the strengths."""
     from matchbandit.policies.decision import by_products
 
-    return by_products(Allowed(graph, present=present, forbidden=forbidden), strengths, selection).pairs
+    return by_products(allowed, strengths, selection).pairs
+
+
+def first_to_sit_out(n: int, forbidden: "Pairs") -> int:
+    """The first of an odd number of players without whom as many pairs are possible as with them.
+
+    A dummy may meet everyone: of the largest matchings, the heaviest is the one in which it meets the first.
+    """
+    from matchbandit.solvers.constrained import heaviest_allowed
+
+    graph = new_graph(n + 1, None)
+    with_dummy = graph.edges([(k, n) for k in range(n)])
+    weights = np.zeros(graph.n_pairs)
+    weights[with_dummy] = range(n, 0, -1)
+    matching = heaviest_allowed(allowed_pairs(graph, None, graph.edges(forbidden)), weights).edges
+    return int(graph.pairs_of(np.intersect1d(matching, with_dummy))[0, 0])
 
 
 class RewardEncoder:

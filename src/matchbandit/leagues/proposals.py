@@ -1,17 +1,18 @@
 """Proposals as they are written and read, and the progress that they show."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, func, insert, select
+from sqlalchemy import Connection, and_, bindparam, case, func, insert, select, true
 
 from matchbandit.leagues import items, rules, schema
 from matchbandit.leagues.deciding import Draft, Inputs, ProposedPair
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import note_sentence
 from matchbandit.leagues.model import stored_fit, warning
-from matchbandit.leagues.reading import Bounds, window
+from matchbandit.leagues.reading import Bounds, page_by_time
 from matchbandit.leagues.records import (
     VOID,
     FitTest,
@@ -22,6 +23,7 @@ from matchbandit.leagues.records import (
     ProgressBin,
     Proposal,
     ProposalSummary,
+    from_row,
 )
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import Statement, Transaction, add_seconds
@@ -37,11 +39,6 @@ _PROPOSALS = (
 )
 _PROPOSAL = _PROPOSALS.where(_proposal.c.number == bindparam("number"))
 _PAIR_COLUMNS = [column for column in _pair.c if column.name not in ("league_id", "position")]
-_AT = (
-    select(_change.c.at)
-    .join(_proposal, and_(_change.c.league_id == _proposal.c.league_id, _change.c.version == _proposal.c.version))
-    .where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.number == bindparam("number"))
-)
 _OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
 _IN_RANGE = (_pair.c.league_id == bindparam("of_league"), _pair.c.number.between(bindparam("first"), bindparam("last")))
 _PAIRS = select(*_PAIR_COLUMNS).where(*_IN_RANGE).order_by(_pair.c.number, _pair.c.position)
@@ -70,14 +67,17 @@ _SUMS = (
 
 def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest | None) -> Proposal:
     """Write a proposal, and the test of the model if there was one; returns it as `read_proposal` would."""
-    settings, n_pairs = tx.league.settings, len(draft.pairs)
+    league, number, n_pairs = inputs.state.league, inputs.number, len(draft.pairs)
+    settings = tx.league.settings
     fixed = [pair.ids for pair in draft.pairs if pair.fixed]
-    content = {"proposal": draft.number, "n_pairs": n_pairs}
-    version = tx.record("ask", content, rules=bool(fixed), n_proposals=draft.number)
+    content = {"proposal": number, "n_pairs": n_pairs}
+    version = tx.record("ask", content, rules=bool(fixed), n_proposals=number)
     if fit is not None:
-        tx.update(fit=stored_fit(fit, draft.based_on))
-    row = {name: value for name, value in vars(draft).items() if name != "pairs"}
-    row |= {"league_id": tx.league.id, "n_pairs": n_pairs, "n_waiting": n_pairs, "version": version}
+        tx.update(fit=stored_fit(fit, league.version))
+    row = vars(draft) | {"number": number, "based_on": league.version, "n_results": league.n_results}
+    row |= {"league_id": league.id, "n_pairs": n_pairs, "n_waiting": n_pairs, "version": version}
+    row["available"] = inputs.constraints.available
+    del row["pairs"]
     row["due"] = None if settings["deadline"] is None else add_seconds(tx.now, settings["deadline"])
     row |= {"policy": settings["policy"], "propensity_draws": settings["record_propensity"] or None}
     tx.connection.execute(_INSERT_PROPOSAL, row)
@@ -86,13 +86,13 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
         ("position", "a", "b", *ProposedPair._fields[1:]),
         ((position, *pair.ids, *pair[1:]) for position, pair in enumerate(draft.pairs)),
         league_id=tx.league.id,
-        number=draft.number,
+        number=number,
         outcome=None,
         outcome_version=None,
     )
     rules.use_up(tx, "pin", fixed)
-    items.count_byes(tx, draft.available, draft.byes, draft.number, version)
-    pairs = [_pair_record(pair, pair.ids, None, inputs.state, draft.n_results) for pair in draft.pairs]
+    items.count_byes(tx, inputs.constraints.available, draft.byes, number, version)
+    pairs = [_pair_record(pair, pair.ids, None, inputs.state, league.n_results) for pair in draft.pairs]
     return _record(SimpleNamespace(**row, at=tx.now), pairs, inputs.state, warning(tx.league))
 
 
@@ -133,20 +133,9 @@ def list_summaries(
     summaries = []
     for row in rows:
         total = sums.get(row.number, no_pairs)
-        summaries.append(
-            ProposalSummary(
-                number=row.number,
-                at=row.at,
-                due=row.due,
-                policy=row.policy,
-                pairs=row.n_pairs,
-                waiting=row.n_waiting,
-                void=total.reported - total.results,
-                reward=total.reward,
-                expected_so_far=total.expected_so_far if row.n_results else None,
-                **_expectation(row),
-            )
-        )
+        values = {"pairs": row.n_pairs, "waiting": row.n_waiting, "void": total.reported - total.results}
+        values |= {"expected_so_far": total.expected_so_far if row.n_results else None, "reward": total.reward}
+        summaries.append(from_row(ProposalSummary, row, **values, **_expectation(row)))
     return Page(summaries, following)
 
 
@@ -185,20 +174,11 @@ def _page(
     connection: Connection, state: LeagueState, bounds: Bounds, open_only: bool, max_pairs: int
 ) -> tuple[list[Any], int | None]:
     """The rows of a page of proposals, and `after` of the next page."""
-    league = {"of_league": state.league.id}
-    part = window(
-        lambda number: connection.execute(_AT, league | {"number": number}).scalar_one(),
-        state.league.n_proposals,
-        **bounds,
+    league, number, where = state.league, _proposal.c.number, _proposal.c.n_waiting > 0 if open_only else true()
+    size = attrgetter("n_pairs")
+    return page_by_time(
+        connection, league, _PROPOSALS, number, league.n_proposals, size, max_pairs, where=where, **bounds
     )
-    query = part.of(_PROPOSALS.where(_proposal.c.n_waiting > 0) if open_only else _PROPOSALS, _proposal.c.number)
-    rows, n_pairs = list[Any](), 0
-    for row in connection.execute(query, league):
-        n_pairs += row.n_pairs
-        if part.limit is not None and (len(rows) == part.limit or (rows and n_pairs > max_pairs)):
-            return rows, rows[-1].number
-        rows.append(row)
-    return rows, None
 
 
 def _range(state: LeagueState, rows: Sequence[Any]) -> dict[str, int]:
@@ -236,19 +216,9 @@ def _pair_record(row: Any, ids: Ids, outcome: Outcome | None, state: LeagueState
 
 def _record(row: Any, pairs: list[Pair], state: LeagueState, warning_: str | None) -> Proposal:
     """A proposal with these pairs."""
-    return Proposal(
-        number=row.number,
-        pairs=pairs,
-        byes=[state.name(item) for item in row.byes],
-        at=row.at,
-        due=row.due,
-        policy=row.policy,
-        **_expectation(row),
-        waiting=row.n_waiting,
-        notes=[note_sentence(note, state.name) for note in row.notes],
-        warning=warning_,
-        propensity_draws=row.propensity_draws,
-    )
+    values = {"pairs": pairs, "byes": [state.name(item) for item in row.byes], "waiting": row.n_waiting}
+    notes = [note_sentence(note, state.name) for note in row.notes]
+    return from_row(Proposal, row, **values, **_expectation(row), notes=notes, warning=warning_)
 
 
 def _expectation(row: Any) -> dict[str, float | None]:

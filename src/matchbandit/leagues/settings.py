@@ -58,17 +58,11 @@ class LeagueSettings:
     def from_config(cls, config: Mapping[str, Any]) -> "LeagueSettings":
         """Stored settings; those that they do not name have their defaults."""
         values = {name: config[name] for name in cls.names() if name in config}
-        if values.get("default") == "void":
-            values["default"] = VOID
-        return cls(**values)
+        return cls(**values | ({"default": VOID} if values.get("default") == "void" else {}))
 
     def to_config(self) -> dict[str, Any]:
         """The settings as they are stored, in plain JSON data; call it on validated settings."""
-        config = {name: getattr(self, name) for name in self.names()}
-        config["options"] = dict(self.options)
-        if self.default is VOID:
-            config["default"] = "void"
-        return config
+        return vars(self) | {"options": dict(self.options), "default": getattr(self.default, "value", self.default)}
 
     def replace(self, changes: Mapping[str, Any]) -> "LeagueSettings":
         """Only what is in `changes`. Options belong to a policy: another policy starts with its defaults."""
@@ -94,13 +88,11 @@ class LeagueSettings:
         LeagueSettings
         """
         named = library.check_policy(kind, rewards, self.policy, self.options, self.selection)
-        default = self.default
-        if default is not VOID:
-            default = check_reward(rewards, default, "a pair by default")  # type: ignore[assignment]
+        default = check_reward(rewards, self.default, "a pair by default")
         return LeagueSettings(
             **named,
             deadline=_check_deadline(self.deadline),
-            default=default,
+            default=VOID if default is None else default,
             no_rematch=check_integer("no_rematch", self.no_rematch, maximum=10**9),
             title=_check_title(self.title),
             record_propensity=check_integer("record_propensity", self.record_propensity, maximum=MAX_PROPENSITY_DRAWS),
@@ -171,12 +163,9 @@ def field_descriptions(kind: type) -> dict[str, str]:
     """The docstrings below the fields of a dataclass, by field: the descriptions in OpenAPI, --help and forms."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(definition, ast.ClassDef)
-    return {
-        field.target.id: inspect.cleandoc(docs.value.value)
-        for field, docs in pairwise(definition.body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(docs, ast.Expr)
-        and isinstance(docs.value, ast.Constant)
-        and isinstance(docs.value.value, str)
-    }
+    descriptions = {}
+    for pair in pairwise(definition.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                descriptions[name] = inspect.cleandoc(text)
+    return descriptions

@@ -1,7 +1,7 @@
 """What decisions and rankings need of a league, in memory as arrays: a cache of tables that reads only what is new."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
@@ -39,6 +39,11 @@ class ItemRow(NamedTuple):
     last_bye: int
 
 
+def id_pairs(rows: Iterable[Any]) -> Counts:
+    """Rows of two ids as an array of shape (k, 2)."""
+    return np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 2)
+
+
 _CHANGED_ITEMS = Statement(
     select(*(_item.c[name] for name in ItemRow._fields)).where(
         _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
@@ -53,7 +58,7 @@ class LeagueState:
     league: LeagueRow
     items: tuple[ItemRow, ...] = ()
     totals: PairTotals = field(default_factory=PairTotals.empty)
-    exclusions: Counts = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    exclusions: Counts = field(default_factory=lambda: id_pairs(()))
     """Pairs of ids, sorted."""
     pins: tuple[tuple[int, int], ...] = ()
     """Pairs of ids, the oldest first."""
@@ -81,8 +86,7 @@ class LeagueState:
         query = select(_rule.c.a, _rule.c.b, _rule.c.kind).where(_rule.c.league_id == self.league.id)
         rows = connection.execute(query.order_by(_rule.c.version, _rule.c.a, _rule.c.b)).all()
         excluded = sorted((a, b) for a, b, kind in rows if kind == "exclude")
-        pins = tuple((a, b) for a, b, kind in rows if kind == "pin")
-        return replace(self, exclusions=np.array(excluded, dtype=np.int64).reshape(-1, 2), pins=pins)
+        return replace(self, exclusions=id_pairs(excluded), pins=tuple((a, b) for a, b, kind in rows if kind == "pin"))
 
     # Items -----------------------------------------------------------------------------------------------------------
 
@@ -140,11 +144,11 @@ class LeagueState:
 
     def edges(self, pairs: Counts) -> Counts:
         """Pairs of ids as edges of the graph."""
-        return self.graph.edges(self.positions[pairs - 1]) if len(pairs) else np.zeros(0, dtype=np.int64)
+        return self.graph.edges(self.positions[pairs - 1])
 
     def ids(self, pairs: Counts) -> list[tuple[int, int]]:
         """Pairs of the graph as pairs of ids."""
-        return [(a, b) for a, b in self._items_by_vertex[self.graph.items_of(pairs)].tolist()] if len(pairs) else []
+        return [(a, b) for a, b in self._items_by_vertex[self.graph.items_of(pairs)].tolist()]
 
     @property
     def n_bytes(self) -> int:
