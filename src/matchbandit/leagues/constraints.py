@@ -11,6 +11,7 @@ from sqlalchemy import Connection, or_, select
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.items import Name, NameIndex, as_list, pair_index
+from matchbandit.leagues.rules import REMOVE_FIRST
 from matchbandit.leagues.state import Counts, LeagueState, id_pairs
 
 _pair = schema.proposal_pair
@@ -95,8 +96,7 @@ def _fixed(
         pairs = [index.resolve_pair(pair) for pair in listed]
     for ids in pairs:
         if ids in excluded:
-            message = f"{index.pair_text(ids)} are excluded. Remove the exclusion first (unexclude)."
-            raise LeagueError("contradiction", message)
+            raise LeagueError("contradiction", f"{index.pair_text(ids)} {REMOVE_FIRST['exclude']}")
         if not present.issuperset(ids):
             raise LeagueError("infeasible", f"{index.pair_text(ids)} are a fixed pair but not both available.")
         if not taken.isdisjoint(ids):

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import plural
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.constraints import Constraints, assign_bye, collect_constraints
-from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.errors import LeagueError, errors_as
 from matchbandit.leagues.items import Name
 from matchbandit.leagues.model import LEVEL, fit_posterior
+from matchbandit.leagues.records import Ids, Pair
 from matchbandit.leagues.state import CachedLeague, Counts, LeagueState, id_pairs
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from matchbandit.policies.decision import Decision
     from matchbandit.strengths import Posterior
 
-Ids = tuple[int, int]
 PRODUCTS_ONLY = "rank1-thompson"
 """Its decisions depend on results alone, and it fits the strengths itself."""
 SLOW_PAIRS = 5_000
@@ -37,9 +36,9 @@ SLOW_PAIRS = 5_000
 MAX_FEW_RULES = 8
 """With at most so many forbidden partners each, near neighbours in the order of strengths are matched at once."""
 _pair, _proposal = schema.proposal_pair, schema.proposal
-_OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
+OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
 _WAITING = select(_pair.c.a, _pair.c.b).where(
-    _pair.c.league_id == bindparam("of_league"), _pair.c.outcome_version.is_(None), _pair.c.number.in_(_OPEN)
+    _pair.c.league_id == bindparam("of_league"), _pair.c.outcome_version.is_(None), _pair.c.number.in_(OPEN)
 )
 
 
@@ -65,24 +64,11 @@ class Inputs:
         return library.allowed_pairs(self.state.graph, present, self.state.edges(self.constraints.forbidden))
 
 
-class ProposedPair(NamedTuple):
-    """A pair of a decision; see `records.Pair`."""
-
-    ids: Ids
-    fixed: bool
-    in_best_guess: bool
-    expected: float | None
-    low: float | None
-    high: float | None
-    value: float | None
-    propensity: float | None
-
-
 @dataclass(frozen=True)
 class Draft:
     """A decided proposal that is not written yet."""
 
-    pairs: list[ProposedPair]
+    pairs: list[Pair]
     byes: list[int]
     expected: float
     low: float
@@ -131,24 +117,17 @@ def too_slow(inputs: Inputs) -> str:
     return f"{settings['policy']} takes longer than the time limit to pair {plural(n_items, 'item')}. {fix}"
 
 
+@errors_as("not-supported")
 def decide(inputs: Inputs, cached: CachedLeague | None = None) -> Draft:
     """Decide the proposal; the caller holds `Store.deciding`."""
-    try:
-        return _decide(replace(inputs, constraints=assign_bye(inputs.constraints)), cached or CachedLeague())
-    except LeagueError:
-        raise
-    except MatchbanditError as error:
-        raise LeagueError("not-supported", str(error)) from error
-
-
-def _decide(inputs: Inputs, cached: CachedLeague) -> Draft:
+    inputs, cached = replace(inputs, constraints=assign_bye(inputs.constraints)), cached or CachedLeague()
     state, constraints = inputs.state, inputs.constraints
     selection, n_fixed = state.league.settings["selection"], len(constraints.fixed)
     chosen, decision, propensities = _choose(inputs, cached)
     posterior = _posterior(state, cached)
     pairs = constraints.fixed + chosen
     ends = state.vertices[id_pairs(pairs) - 1]
-    numbers = np.full((len(pairs), 5), np.nan)  # as in `ProposedPair`
+    numbers = np.full((len(pairs), 5), np.nan)  # expected, low, high, value, propensity
     numbers[:, 0] = posterior.pair_means(ends)
     if posterior.factor is not None:  # else the league is large, and intervals take long
         numbers[:, 1:3] = np.transpose(posterior.pair_intervals(ends, LEVEL))
@@ -163,7 +142,7 @@ def _decide(inputs: Inputs, cached: CachedLeague) -> Draft:
     byes = [] if selection == "pair" else sorted(item for item in candidates if item not in paired)
     return Draft(
         pairs=[
-            ProposedPair(pair, k < n_fixed, pair in guessed, *map(_finite, row))
+            Pair(state.names(pair), pair, None, k < n_fixed, pair in guessed, *map(_finite, row))
             for k, (pair, row) in enumerate(zip(pairs, numbers.tolist(), strict=True))
         ],
         byes=byes,

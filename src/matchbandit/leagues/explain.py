@@ -139,7 +139,7 @@ def _why_chosen(pair: Pair, policy: str, state: LeagueState) -> str:
         return f"{expected}, and fixed"
     if pair.in_best_guess or pair.value is None:
         return f"{expected}, and were part of the best guess" if pair.in_best_guess else expected
-    draws, rewards = library.draws(policy), state.league.distribution
+    draws, rewards = getattr(library.policy_class(policy), "draws", False), state.league.distribution
     low, high = (0.0, 1.0) if draws else (rewards.low, rewards.high)  # what a mean can be
     value = min(max(pair.value, low), high)
     how = "a random draw of what is still possible" if draws else "the best that is still possible"

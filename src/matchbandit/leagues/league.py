@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
@@ -299,7 +301,9 @@ class League:
     ) -> Page[Item]:
         """Items in the order of their ids."""
         with self._state() as (_, state):
-            return reading.items(state, after=after, limit=limit, search=search, active=active)
+            text, records = search.casefold(), (reading.item_record(state, row.id) for row in state.items[after:])
+            rows = (row for row in records if active in (None, row.active) and text in row.name.casefold())
+            return reading.first_rows([*islice(rows, limit and limit + 1)], limit, attrgetter("id"))
 
     def proposal(self, number: int) -> Proposal:
         """A proposal with its outcomes so far."""
@@ -346,7 +350,9 @@ class League:
         `after` is how many to skip. `search` is a part of their names.
         """
         with self._model() as (model, league):
-            return reading.ranking(model.ranking, warning(league), after=after, limit=limit, search=search)
+            rows = [row for row in model.ranking if search.casefold() in row.name.casefold()]
+            end = len(rows) if limit is None else after + limit
+            return Ranking(rows[after:end], end if end < len(rows) else None, warning(league))
 
     def fit(self) -> FitTest:
         """Test whether the results fit a product of strengths."""

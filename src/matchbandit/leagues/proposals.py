@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, func, insert, select, true
 
 from matchbandit.leagues import items, rules, schema
-from matchbandit.leagues.deciding import Draft, Inputs, ProposedPair
+from matchbandit.leagues.deciding import OPEN, Draft, Inputs
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import note_sentence
 from matchbandit.leagues.model import stored_fit, warning
@@ -31,6 +31,8 @@ from matchbandit.leagues.transaction import Statement, Transaction, add_seconds
 MAX_PAIRS, MAX_SUMMED_PAIRS = 5_000, 200_000
 """A page of proposals, or of summaries, ends before these have more pairs, however many rows were asked for."""
 _pair, _proposal, _change = schema.proposal_pair, schema.proposal, schema.change
+_NUMBERS = ("fixed", "in_best_guess", "expected", "low", "high", "value", "propensity")
+_numbers = attrgetter(*_NUMBERS)
 _INSERT_PROPOSAL, _INSERT_PAIRS = insert(_proposal), Statement(insert(_pair))
 _PROPOSALS = (
     select(_proposal, _change.c.at)
@@ -39,7 +41,6 @@ _PROPOSALS = (
 )
 _PROPOSAL = _PROPOSALS.where(_proposal.c.number == bindparam("number"))
 _PAIR_COLUMNS = [column for column in _pair.c if column.name not in ("league_id", "position")]
-_OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
 _IN_RANGE = (_pair.c.league_id == bindparam("of_league"), _pair.c.number.between(bindparam("first"), bindparam("last")))
 _PAIRS = select(*_PAIR_COLUMNS).where(*_IN_RANGE).order_by(_pair.c.number, _pair.c.position)
 _LAST_CHOICE = (
@@ -83,8 +84,8 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
     tx.connection.execute(_INSERT_PROPOSAL, row)
     _INSERT_PAIRS.execute_many(
         tx.connection,
-        ("position", "a", "b", *ProposedPair._fields[1:]),
-        ((position, *pair.ids, *pair[1:]) for position, pair in enumerate(draft.pairs)),
+        ("position", "a", "b", *_NUMBERS),
+        ((position, *pair.ids, *_numbers(pair)) for position, pair in enumerate(draft.pairs)),
         league_id=tx.league.id,
         number=number,
         outcome=None,
@@ -188,7 +189,7 @@ def _range(state: LeagueState, rows: Sequence[Any]) -> dict[str, int]:
 
 def _among(query: Any, open_only: bool) -> Any:
     """A query of pairs, limited to those of open proposals, which may be few of many."""
-    return query.where(_pair.c.number.in_(_OPEN)) if open_only else query
+    return query.where(_pair.c.number.in_(OPEN)) if open_only else query
 
 
 def _with_pairs(
@@ -207,11 +208,12 @@ def _outcome(row: Any) -> Outcome | None:
     return None if row.outcome_version is None else VOID if row.outcome is None else row.outcome
 
 
-def _pair_record(row: Any, ids: Ids, outcome: Outcome | None, state: LeagueState, n_results: int) -> Pair:
+def _pair_record(pair: Any, ids: Ids, outcome: Outcome | None, state: LeagueState, n_results: int) -> Pair:
     """A pair of a proposal that was decided with so many results."""
-    expected, low, high = (row.expected, row.low, row.high) if n_results else (None, None, None)
-    names = state.names(ids)
-    return Pair(names, ids, outcome, row.fixed, row.in_best_guess, expected, low, high, row.value, row.propensity)
+    fixed, in_best_guess, *numbers = _numbers(pair)
+    if not n_results:
+        numbers[:3] = None, None, None  # no data yet
+    return Pair(state.names(ids), ids, outcome, fixed, in_best_guess, *numbers)
 
 
 def _record(row: Any, pairs: list[Pair], state: LeagueState, warning_: str | None) -> Proposal:

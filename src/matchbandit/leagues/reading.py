@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any, TypedDict
 
 from sqlalchemy import Connection, bindparam, case, func, select, true, tuple_
@@ -19,9 +18,7 @@ from matchbandit.leagues.records import (
     LeagueInfo,
     Page,
     PairResult,
-    Ranking,
     Rule,
-    Standing,
     from_row,
 )
 from matchbandit.leagues.state import LeagueState
@@ -158,17 +155,6 @@ def item_record(state: LeagueState, item: int) -> Item:
     return Item(item, state.name(item), state.side(item), row.active, row.name is None, row.byes)
 
 
-def items(state: LeagueState, *, after: int, limit: int | None, search: str, active: bool | None) -> Page[Item]:
-    """Items in the order of their ids."""
-    text = search.casefold()
-    found = (
-        item_record(state, row.id)
-        for row in islice(state.items, after, None)
-        if (active is None or row.active == active) and text in state.name(row.id).casefold()
-    )
-    return _page(list(islice(found, None if limit is None else limit + 1)), limit, lambda item: item.id)
-
-
 def results(state: LeagueState, item: int | None, *, after: str, limit: int | None) -> Page[PairResult]:
     """The results of each pair that has any, or of the pairs of one item, in the order of ids."""
     totals = state.totals
@@ -185,7 +171,7 @@ def results(state: LeagueState, item: int | None, *, after: str, limit: int | No
         rows += [PairResult((a, b), state.names((a, b)), n, total) for a, b, n, total in zip(*columns, strict=True)]
         if limit is not None and len(rows) > limit:
             break
-    return _page(rows, limit, _ids_text)
+    return first_rows(rows, limit, _ids_text)
 
 
 def rules(connection: Connection, state: LeagueState, *, kind: str | None, after: str, limit: int | None) -> Page[Rule]:
@@ -195,15 +181,7 @@ def rules(connection: Connection, state: LeagueState, *, kind: str | None, after
         where.append(_rule.c.kind == kind)
     query = select(_rule.c.kind, _rule.c.a, _rule.c.b).where(*where).order_by(_rule.c.a, _rule.c.b)
     found = connection.execute(query if limit is None else query.limit(limit + 1))
-    return _page([Rule(kind, (a, b), state.names((a, b))) for kind, a, b in found], limit, _ids_text)
-
-
-def ranking(rows: list[Standing], warning: str | None, *, after: int, limit: int | None, search: str) -> Ranking:
-    """A page of a ranking."""
-    text = search.casefold()
-    found = [row for row in rows if text in row.name.casefold()] if text else rows
-    end = len(found) if limit is None else after + limit
-    return Ranking(found[after:end], end if end < len(found) else None, warning)
+    return first_rows([Rule(kind, (a, b), state.names((a, b))) for kind, a, b in found], limit, _ids_text)
 
 
 def history(connection: Connection, state: LeagueState, bounds: Bounds) -> Page[Change]:
@@ -223,7 +201,7 @@ def _ids_text(row: Any) -> str:
     return f"{row.ids[0]}-{row.ids[1]}"
 
 
-def _page(rows: list[Any], limit: int | None, after: Any) -> Page[Any]:
+def first_rows(rows: list[Any], limit: int | None, after: Any) -> Page[Any]:
     """The first `limit` of these rows, of which there is one more if there is a next page."""
     if limit is None:
         return Page(rows, None)

@@ -13,9 +13,9 @@ from matchbandit.leagues.transaction import Transaction
 MAX_RULES = 100_000
 """Most exclusions and pins of a league together."""
 Kind = Literal["exclude", "pin"]
-_OTHER: dict[Kind, tuple[Kind, str]] = {
-    "exclude": ("pin", "are pinned. Remove the pin first (unpin)"),
-    "pin": ("exclude", "are excluded. Remove the exclusion first (unexclude)"),
+REMOVE_FIRST = {
+    "pin": "are pinned. Remove the pin first (unpin).",
+    "exclude": "are excluded. Remove the exclusion first (unexclude).",
 }
 _rule = schema.rule
 
@@ -26,10 +26,9 @@ def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
     index = pair_index(tx.connection, tx.league, listed)
     ids = list(dict.fromkeys(index.resolve_pair(pair) for pair in listed))
     existing = _existing(tx, ids)
-    other, problem = _OTHER[kind]
     for pair in ids:
-        if existing.get(pair) == other:
-            raise LeagueError("contradiction", f"{index.pair_text(pair)} {problem}.")
+        if existing.get(pair, kind) != kind:
+            raise LeagueError("contradiction", f"{index.pair_text(pair)} {REMOVE_FIRST[existing[pair]]}")
         erased = [item for item in pair if kind == "pin" and index.is_erased(item)]
         if erased:
             raise LeagueError("not-supported", f"{index.name(erased[0])} was erased, and is not proposed any more.")

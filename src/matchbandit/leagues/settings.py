@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import check_int, unknown
 from matchbandit.leagues import library
-from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.errors import LeagueError, errors_as
 from matchbandit.leagues.records import VOID, Outcome
 
 if TYPE_CHECKING:
@@ -74,19 +74,7 @@ class LeagueSettings:
         return replace(self, **changes)
 
     def validate(self, kind: str, rewards: "RewardDistribution") -> "LeagueSettings":
-        """The settings as they are stored, or an error that says what to change.
-
-        Parameters
-        ----------
-        kind : str
-            "players" or "sides".
-        rewards : RewardDistribution
-            The league's rewards.
-
-        Returns
-        -------
-        LeagueSettings
-        """
+        """The settings of a league of "players" or "sides" as they are stored; errors say what to change."""
         named = library.check_policy(kind, rewards, self.policy, self.options, self.selection)
         default = check_reward(rewards, self.default, "a pair by default")
         return LeagueSettings(
@@ -128,12 +116,10 @@ def is_number(value: object) -> bool:
         return False
 
 
+@errors_as("bad-value")
 def check_integer(name: str, value: object, *, maximum: int) -> int:
     """The value as an integer from 0 to `maximum`."""
-    try:
-        return check_int(name, value, minimum=0, maximum=maximum)
-    except MatchbanditError as error:
-        raise LeagueError("bad-value", str(error)) from None
+    return check_int(name, value, minimum=0, maximum=maximum)
 
 
 def _check_deadline(deadline: object) -> float | None:

@@ -157,18 +157,17 @@ class LeagueState:
         return int(arrays) + _BYTES_PER_ITEM * len(self.items)
 
 
+@dataclass(eq=False)
 class CachedLeague:
     """The newest state of a league that this process knows, and what is derived from it."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self.state: LeagueState | None = None
-        self.policy: Any = None
-        """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
-        self.fitting = Lock()
-        """Held while the model is used, so that it is fitted once."""
-        self.model: Any = None
-        self._names: NameTable | None = None
+    state: LeagueState | None = None
+    policy: Any = None
+    """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
+    fitting: Any = field(default_factory=Lock)
+    """Held while the model is used, so that it is fitted once."""
+    model: Any = None
+    _names: NameTable | None = None
 
     @property
     def names(self) -> NameTable | None:
