@@ -53,11 +53,12 @@ def collect_constraints(
     taken = {item for pair in fixed_pairs for item in pair}
     one_pair = state.league.settings["selection"] == "pair"
     rest = [] if one_pair and fixed_pairs else [item for item in present if item not in taken]
-    excluded = _among(state.exclusions, rest, len(state.items))
-    met = _among(_recent_pairs(connection, state), rest, len(state.items))
+    free = np.array(rest, dtype=np.int64)
+    excluded = _among(state.exclusions, free, len(state.items))
+    met = _among(_recent_pairs(connection, state), free, len(state.items))
     keys = np.unique(np.concatenate([excluded, met]))
     if not fixed_pairs:
-        _refuse_if_infeasible(state, rest, excluded, met, keys)
+        _refuse_if_infeasible(state, free, excluded, met, keys)
     order = None
     if state.league.sides is None and not one_pair and len(rest) % 2:
         rows = (state.items[item - 1] for item in rest)
@@ -65,7 +66,7 @@ def collect_constraints(
     return Constraints(
         available=None if available is None else present,
         fixed=fixed_pairs,
-        present=np.array(rest, dtype=np.int64),
+        present=free,
         forbidden=np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1),
         bye=None,
         is_excluded=np.isin(keys, excluded),
@@ -120,7 +121,7 @@ def _recent_pairs(connection: Connection, state: LeagueState) -> Counts:
     return id_pairs(connection.execute(query) if window else ())
 
 
-def _among(pairs: Counts, items: list[int], n_items: int) -> Counts:
+def _among(pairs: Counts, items: Counts, n_items: int) -> Counts:
     """Those of these pairs whose items are both among `items`, as sorted keys."""
     present = np.zeros(n_items + 1, dtype=np.bool_)
     present[items] = True
@@ -128,17 +129,16 @@ def _among(pairs: Counts, items: list[int], n_items: int) -> Counts:
     return np.sort((a << 32 | b)[present[a] & present[b]])
 
 
-def _refuse_if_infeasible(state: LeagueState, rest: list[int], excluded: Counts, met: Counts, keys: Counts) -> None:
-    n, window, sides = len(rest), state.league.settings["no_rematch"], state.league.sides
-    columns = int(state.sides[np.array(rest, dtype=np.int64) - 1].sum())
-    n_pairs = n * (n - 1) // 2 if sides is None else (n - columns) * columns
+def _refuse_if_infeasible(state: LeagueState, present: Counts, excluded: Counts, met: Counts, keys: Counts) -> None:
+    n, window, sides = len(present), state.league.settings["no_rematch"], state.league.sides
+    n_pairs = state.count_pairs(present)
     if n_pairs > len(keys):
         return
     if not n_pairs and sides is None:
         count = "only one player is" if n else "nobody is"
         raise LeagueError("infeasible", f"{count} available, and a pair needs two. Ask with more players.")
     if not n_pairs and sides is not None:
-        missing = sides[columns < n]
+        missing = sides[0 in state.sides[present - 1]]
         raise LeagueError("infeasible", f"none of {missing} is available, and a pair needs one of each side.")
     causes = [
         (len(excluded), "are excluded", "remove an exclusion (unexclude)"),

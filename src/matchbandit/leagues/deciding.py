@@ -101,9 +101,7 @@ def is_slow(inputs: Inputs) -> bool:
     degrees = np.bincount(constraints.forbidden.ravel())
     if inputs.state.league.any_size and degrees.max(initial=0) <= MAX_FEW_RULES:
         return bool(n_draws * n_items > SLOW_PAIRS)
-    columns = int(inputs.state.sides[constraints.present - 1].sum())
-    n_pairs = (n_items - columns) * columns if columns else n_items * (n_items - 1) // 2
-    return bool((1 + n_draws) * n_pairs > SLOW_PAIRS)
+    return bool((1 + n_draws) * inputs.state.count_pairs(constraints.present) > SLOW_PAIRS)
 
 
 def too_slow(inputs: Inputs) -> str:

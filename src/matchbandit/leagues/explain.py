@@ -150,12 +150,6 @@ def _why_chosen(pair: Pair, policy: str, state: LeagueState) -> str:
 
 # Notes of a proposal -------------------------------------------------------------------------------------------------
 
-_NOBODY = {
-    "excluded": "all partners are excluded. Remove an exclusion (unexclude)",
-    "met": "all partners were met too recently. Lower no_rematch",
-    "both": "all partners are excluded or were met too recently. Remove an exclusion (unexclude), or lower no_rematch",
-}
-
 
 def note_sentence(note: Sequence[Any], name: Names) -> str:
     """A note of a proposal, which is a code with ids, in words."""
@@ -165,7 +159,10 @@ def note_sentence(note: Sequence[Any], name: Names) -> str:
     if code == "left":
         return f"{name(rest[0])} sits out: all possible partners are paired with others."
     if code == "nobody":
-        return f"{name(rest[0])} sits out: {_NOBODY[rest[1]]}."
+        excluded, met = rest[1] != "met", rest[1] != "excluded"
+        why = " or ".join(["are excluded"] * excluded + ["were met too recently"] * met)
+        fix = ", or ".join(["remove an exclusion (unexclude)"] * excluded + ["lower no_rematch"] * met)
+        return f"{name(rest[0])} sits out: all partners {why}. {fix[0].upper()}{fix[1:]}."
     value, bound = rest
     share = f" ({value / bound:.1%})" if bound else ""
     return (

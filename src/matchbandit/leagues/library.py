@@ -274,23 +274,24 @@ def fit_products(
 
 
 @errors_as("bad-value")
-def read_past_results(past: Any, kind: Any = None) -> "PastResults":
-    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward)."""
+def read_past_results(past: Any, kind: Any = None, rewards: "RewardDistribution | None" = None) -> "PastResults":
+    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward).
+
+    With `rewards`, impossible ones are refused row by row: the sum of a pair may look possible. Errors name the row.
+    """
     from os import PathLike
 
     from matchbandit.past_results import PastResults, is_table, read_results
 
-    if isinstance(past, PastResults):
-        return past
     if isinstance(past, str | PathLike) or is_table(past):
-        return read_results(past, kind=kind)
-    return PastResults.from_rows(past, kind=kind or "players")
-
-
-@errors_as("reward-outside")
-def check_past_results(results: "PastResults", distribution: "RewardDistribution") -> None:
-    """Refuse results that are impossible row by row; the sum of a pair may look possible. Errors name the row."""
-    results.refuse_outside(distribution)
+        past = read_results(past, kind=kind)
+    elif not isinstance(past, PastResults):
+        past = PastResults.from_rows(past, kind=kind or "players")
+    if rewards is not None:
+        with errors_as("reward-outside"):
+            past.refuse_outside(rewards)
+    results: PastResults = past
+    return results
 
 
 def max_plays() -> int:

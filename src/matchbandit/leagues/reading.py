@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, case, func, select, true, tuple_
 
 from matchbandit.leagues import schema
@@ -27,7 +28,7 @@ from matchbandit.leagues.transaction import LeagueRow, format_time
 MAX_OUTCOMES = 5_000
 """A page of the history ends before its changes have more outcomes than this."""
 _ALL = true()
-_CHUNK, _FETCHED = 2_000, 50
+_FETCHED = 50
 _item, _proposal, _change, _rule = schema.item, schema.proposal, schema.change, schema.rule
 _CHANGES = select(_change).where(_change.c.league_id == bindparam("of_league"))
 
@@ -159,18 +160,12 @@ def results(state: LeagueState, item: int | None, *, after: str, limit: int | No
     """The results of each pair that has any, or of the pairs of one item, in the order of ids."""
     totals = state.totals
     a, b = _parse_ids(after)
-    first, last = (int(totals.a.searchsorted(a, side=side)) for side in ("left", "right"))
-    first += int(totals.b[first:last].searchsorted(b, side="right"))
-    rows: list[PairResult] = []
-    for start in range(first, len(totals.a), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        here = totals.count[part] > 0
-        if item is not None:
-            here &= (totals.a[part] == item) | (totals.b[part] == item)
-        columns = (column[part][here].tolist() for column in (totals.a, totals.b, totals.count, totals.total))
-        rows += [PairResult((a, b), state.names((a, b)), n, total) for a, b, n, total in zip(*columns, strict=True)]
-        if limit is not None and len(rows) > limit:
-            break
+    here = (totals.count > 0) & (totals.keys > (a << 32 | b))
+    if item is not None:
+        here &= (totals.a == item) | (totals.b == item)
+    places = np.flatnonzero(here)[: None if limit is None else limit + 1]
+    columns = (column[places].tolist() for column in (totals.a, totals.b, totals.count, totals.total))
+    rows = [PairResult((a, b), state.names((a, b)), n, total) for a, b, n, total in zip(*columns, strict=True)]
     return first_rows(rows, limit, _ids_text)
 
 

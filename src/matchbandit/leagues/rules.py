@@ -7,7 +7,8 @@ from sqlalchemy import delete, func, insert, select, tuple_
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.items import as_list, pair_index
+from matchbandit.leagues.items import NameIndex, as_list, pair_index
+from matchbandit.leagues.records import Ids
 from matchbandit.leagues.transaction import Transaction
 
 MAX_RULES = 100_000
@@ -22,10 +23,7 @@ _rule = schema.rule
 
 def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
     """Exclude or pin pairs; returns how many are new."""
-    listed = as_list("pairs", pairs)
-    index = pair_index(tx.connection, tx.league, listed)
-    ids = list(dict.fromkeys(index.resolve_pair(pair) for pair in listed))
-    existing = _existing(tx, ids)
+    index, ids, existing = _read(tx, pairs)
     for pair in ids:
         if existing.get(pair, kind) != kind:
             raise LeagueError("contradiction", f"{index.pair_text(pair)} {REMOVE_FIRST[existing[pair]]}")
@@ -47,9 +45,7 @@ def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
 
 def remove(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
     """Remove exclusions or pins; returns how many there were."""
-    listed = as_list("pairs", pairs)
-    index = pair_index(tx.connection, tx.league, listed)
-    existing = _existing(tx, [index.resolve_pair(pair) for pair in listed])
+    _, _, existing = _read(tx, pairs)
     old = [pair for pair, found in existing.items() if found == kind]
     if old:
         use_up(tx, kind, old)
@@ -64,10 +60,13 @@ def use_up(tx: Transaction, kind: Kind, pairs: list[tuple[int, int]]) -> None:
         tx.connection.execute(delete(_rule).where(*where))
 
 
-def _existing(tx: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """The rules of these pairs, by pair."""
+def _read(tx: Transaction, pairs: Iterable[Any]) -> tuple[NameIndex, list[Ids], dict[Ids, str]]:
+    """The ids of these pairs, without duplicates, and the rules about them that exist."""
+    listed = as_list("pairs", pairs)
+    index = pair_index(tx.connection, tx.league, listed)
+    ids = list(dict.fromkeys(map(index.resolve_pair, listed)))
     query = select(_rule.c.a, _rule.c.b, _rule.c.kind).where(_rule.c.league_id == tx.league.id)
-    if len(pairs) <= 200:
-        query = query.where(tuple_(_rule.c.a, _rule.c.b).in_(pairs))
-    wanted = set(pairs)
-    return {(a, b): kind for a, b, kind in tx.connection.execute(query) if (a, b) in wanted}
+    if len(ids) <= 200:
+        query = query.where(tuple_(_rule.c.a, _rule.c.b).in_(ids))
+    rules = {(a, b): kind for a, b, kind in tx.connection.execute(query)}
+    return index, ids, {pair: rules[pair] for pair in ids if pair in rules}

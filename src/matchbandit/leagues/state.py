@@ -90,24 +90,20 @@ class LeagueState:
 
     # Items -----------------------------------------------------------------------------------------------------------
 
-    def column(self, name: str, dtype: Any = np.int64) -> NDArray[Any]:
-        """A column of the items as an array."""
-        return np.array([getattr(row, name) for row in self.items], dtype=dtype)
-
     @cached_property
     def sides(self) -> Counts:
         """The side of each item."""
-        return self.column("side")
+        return np.array([row.side for row in self.items], dtype=np.int64)
 
     @cached_property
     def positions(self) -> Counts:
         """The position of each item on its side."""
-        return self.column("position")
+        return np.array([row.position for row in self.items], dtype=np.int64)
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
         """Which items can be paired."""
-        return self.column("active", np.bool_)
+        return np.array([row.active for row in self.items], dtype=np.bool_)
 
     def name(self, item: int) -> str:
         """The name of an item, or `#7` once it is erased."""
@@ -120,6 +116,11 @@ class LeagueState:
     def side(self, item: int) -> str | None:
         """The name of its side; None for players."""
         return None if self.league.sides is None else self.league.sides[self.items[item - 1].side]
+
+    def count_pairs(self, items: Counts) -> int:
+        """How many pairs of these items there are."""
+        n, columns = len(items), int(self.sides[items - 1].sum())
+        return n * (n - 1) // 2 if self.league.sides is None else (n - columns) * columns
 
     # The graph -------------------------------------------------------------------------------------------------------
 

@@ -154,11 +154,9 @@ class Store:
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
         kind = "sides" if sides is not None else "players" if players is not None else None
-        results = None if past is None else library.read_past_results(past, kind)
-        if results is not None:
-            library.check_past_results(results, distribution)
-            if kind is None and results.kind == "sides":
-                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
+        results = None if past is None else library.read_past_results(past, kind, distribution)
+        if kind is None and results is not None and results.kind == "sides":
+            sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
