@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import unknown
 from matchbandit.leagues.errors import LeagueError, errors_as
+from matchbandit.leagues.records import PairResult
 
 if TYPE_CHECKING:
     from matchbandit.allowed import Allowed
@@ -277,7 +278,8 @@ def fit_products(
 def read_past_results(past: Any, kind: Any = None, rewards: "RewardDistribution | None" = None) -> "PastResults":
     """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward).
 
-    With `rewards`, impossible ones are refused row by row: the sum of a pair may look possible. Errors name the row.
+    The results of another league, too: `past=league.results()`. With `rewards`, impossible ones are refused row by
+    row: the sum of a pair may look possible. Errors name the row.
     """
     from os import PathLike
 
@@ -286,7 +288,8 @@ def read_past_results(past: Any, kind: Any = None, rewards: "RewardDistribution 
     if isinstance(past, str | PathLike) or is_table(past):
         past = read_results(past, kind=kind)
     elif not isinstance(past, PastResults):
-        past = PastResults.from_rows(past, kind=kind or "players")
+        rows = ((*row.names, row.count, row.total) if isinstance(row, PairResult) else row for row in past)
+        past = PastResults.from_rows(rows, kind=kind or "players")
     if rewards is not None:
         with errors_as("reward-outside"):
             past.refuse_outside(rewards)

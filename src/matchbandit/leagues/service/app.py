@@ -191,7 +191,3 @@ def _say_how_to_begin(store: Store, url: str) -> None:
     shown = shlex.quote(url) if store.database.display_url.endswith(url.partition("://")[2]) else '"$MATCHBANDIT_STORE"'
     command = f"matchbandit token new --label first --scope admin --store {shown}"
     log("there is no token yet", level=logging.WARNING, command=command)
-
-
-if __name__ == "__main__":
-    serve(Settings())
