@@ -115,10 +115,11 @@ def _fixed(
 def _recent_pairs(connection: Connection, state: LeagueState) -> Counts:
     """Pairs that met, or are to meet, within the last `no_rematch` proposals."""
     window = state.league.settings["no_rematch"]
+    if not window:
+        return id_pairs(())
     where = [_pair.c.league_id == state.league.id, _pair.c.number > state.league.n_proposals - window]
     where.append(or_(_pair.c.outcome_version.is_(None), _pair.c.outcome.is_not(None)))  # a void pair never met
-    query = select(_pair.c.a, _pair.c.b).where(*where).distinct()
-    return id_pairs(connection.execute(query) if window else ())
+    return id_pairs(connection.execute(select(_pair.c.a, _pair.c.b).where(*where).distinct()))
 
 
 def _among(pairs: Counts, items: Counts, n_items: int) -> Counts:

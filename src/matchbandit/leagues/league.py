@@ -104,11 +104,10 @@ class League:
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
             deadline = league.settings["deadline"]
-            if deadline is not None and recording.is_overdue(connection, league, self.store.now()):
-                inputs = None
-            else:
+            overdue = deadline is not None and recording.is_overdue(connection, league, self.store.now())
+            if not overdue:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
-        if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
+        if overdue:  # the outcomes that a passed deadline sets are among the results to decide from
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
             return self._ask(request, names, fixed, by)
         draft: deciding.Draft

@@ -1,6 +1,7 @@
 """Proposals as they are written and read, and the progress that they show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -9,15 +10,14 @@ from sqlalchemy import Connection, and_, bindparam, case, func, insert, select, 
 
 from matchbandit.leagues import items, rules, schema
 from matchbandit.leagues.deciding import OPEN, Draft, Inputs
-from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import note_sentence
 from matchbandit.leagues.model import stored_fit, warning
+from matchbandit.leagues.outcomes import check_number
 from matchbandit.leagues.reading import Bounds, page_by_time
 from matchbandit.leagues.records import (
     VOID,
     FitTest,
     Ids,
-    Outcome,
     Page,
     Pair,
     ProgressBin,
@@ -68,8 +68,7 @@ _SUMS = (
 
 def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest | None) -> Proposal:
     """Write a proposal, and the test of the model if there was one; returns it as `read_proposal` would."""
-    league, number, n_pairs = inputs.state.league, inputs.number, len(draft.pairs)
-    settings = tx.league.settings
+    league, settings, number, n_pairs = inputs.state.league, tx.league.settings, inputs.number, len(draft.pairs)
     fixed = [pair.ids for pair in draft.pairs if pair.fixed]
     content = {"proposal": number, "n_pairs": n_pairs}
     version = tx.record("ask", content, rules=bool(fixed), n_proposals=number)
@@ -93,17 +92,14 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
     )
     rules.use_up(tx, "pin", fixed)
     items.count_byes(tx, inputs.constraints.available, draft.byes, number, version)
-    pairs = [_pair_record(pair, pair.ids, None, inputs.state, league.n_results) for pair in draft.pairs]
+    pairs = [_as_shown(pair, league.n_results) for pair in draft.pairs]
     return _record(SimpleNamespace(**row, at=tx.now), pairs, inputs.state, warning(tx.league))
 
 
 def read_proposal(connection: Connection, state: LeagueState, number: int) -> Proposal:
     """One proposal."""
-    row = connection.execute(_PROPOSAL, {"of_league": state.league.id, "number": number}).one_or_none()
-    if row is None:
-        last = state.league.n_proposals
-        hint = f"the last one is {last}" if last else "there was none yet"
-        raise LeagueError("unknown-proposal", f"there is no proposal {number!r}; {hint}. Ask first.")
+    check_number(state.league, number)
+    row = connection.execute(_PROPOSAL, {"of_league": state.league.id, "number": number}).one()
     return _with_pairs(connection, state, [row])[0]
 
 
@@ -119,9 +115,7 @@ def last_choice(connection: Connection, state: LeagueState, ids: Ids) -> tuple[i
     """Number and policy of the last proposal that contains a pair, and the pair there."""
     parameters = {"of_league": state.league.id, "first": ids[0], "second": ids[1]}
     row = connection.execute(_LAST_CHOICE, parameters).one_or_none()
-    return (
-        None if row is None else (row.number, row.policy, _pair_record(row, ids, _outcome(row), state, row.n_results))
-    )
+    return None if row is None else (row.number, row.policy, _pair_record(row, state, row.n_results))
 
 
 def list_summaries(
@@ -199,21 +193,21 @@ def _with_pairs(
     pairs: dict[int, list[Pair]] = {row.number: [] for row in rows}
     n_results = {row.number: row.n_results for row in rows}
     for row in connection.execute(_among(_PAIRS, open_only), _range(state, rows)):
-        pairs[row.number].append(_pair_record(row, (row.a, row.b), _outcome(row), state, n_results[row.number]))
+        pairs[row.number].append(_pair_record(row, state, n_results[row.number]))
     note = warning(state.league)
     return [_record(row, pairs[row.number], state, note) for row in rows]
 
 
-def _outcome(row: Any) -> Outcome | None:
-    return None if row.outcome_version is None else VOID if row.outcome is None else row.outcome
-
-
-def _pair_record(pair: Any, ids: Ids, outcome: Outcome | None, state: LeagueState, n_results: int) -> Pair:
+def _pair_record(row: Any, state: LeagueState, n_results: int) -> Pair:
     """A pair of a proposal that was decided with so many results."""
-    fixed, in_best_guess, *numbers = _numbers(pair)
-    if not n_results:
-        numbers[:3] = None, None, None  # no data yet
-    return Pair(state.names(ids), ids, outcome, fixed, in_best_guess, *numbers)
+    ids, outcome = (row.a, row.b), VOID if row.outcome is None else row.outcome
+    outcome = None if row.outcome_version is None else outcome
+    return _as_shown(Pair(state.names(ids), ids, outcome, *_numbers(row)), n_results)
+
+
+def _as_shown(pair: Pair, n_results: int) -> Pair:
+    """Without results nothing is expected: there are no data yet."""
+    return pair if n_results else replace(pair, expected=None, low=None, high=None)
 
 
 def _record(row: Any, pairs: list[Pair], state: LeagueState, warning_: str | None) -> Proposal:

@@ -182,14 +182,12 @@ def rules(connection: Connection, state: LeagueState, *, kind: str | None, after
 def history(connection: Connection, state: LeagueState, bounds: Bounds) -> Page[Change]:
     """Who changed what, and when; a page ends early where its outcomes are many."""
     version, n_rows = _change.c.version, state.league.version
-    rows, following = page_by_time(
-        connection, state.league, _CHANGES, version, n_rows, _n_outcomes, MAX_OUTCOMES, **bounds
-    )
+
+    def size(change: Any) -> int:
+        return len(change.data.get("outcomes", ()))
+
+    rows, following = page_by_time(connection, state.league, _CHANGES, version, n_rows, size, MAX_OUTCOMES, **bounds)
     return Page([from_row(Change, row, sentence=change_sentence(row, state)) for row in rows], following)
-
-
-def _n_outcomes(change: Any) -> int:
-    return len(change.data.get("outcomes", ()))
 
 
 def _ids_text(row: Any) -> str:
