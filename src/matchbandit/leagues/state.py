@@ -165,7 +165,7 @@ class CachedLeague:
     state: LeagueState | None = None
     policy: Any = None
     """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
-    fitting: Any = field(default_factory=Lock)
+    fitting: Lock = field(default_factory=Lock)
     """Held while the model is used, so that it is fitted once."""
     model: Any = None
     _names: NameTable | None = None
