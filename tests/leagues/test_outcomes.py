@@ -113,6 +113,9 @@ def test_void_takes_some_pairs_or_all_that_are_missing(club, proposal):
     assert club.void(1, [proposal.pairs[0]]).waiting == 1
     assert club.void(1).recorded == 1
     assert club.void(1).recorded == 0
+    with pytest.raises(LeagueError, match="there is no proposal 9; the last one is") as caught:
+        club.void(9)
+    assert caught.value.code == "unknown-proposal"
     assert recorded(club) == [VOID, VOID]
     assert club.results().rows == []
 

@@ -112,8 +112,7 @@ def test_progress_without_proposals_is_empty(store):
     assert store.create("club", players=PEOPLE).progress() == []
 
 
-def test_results_are_in_the_order_of_ids_and_of_one_item(store, monkeypatch):
-    monkeypatch.setattr(reading, "_CHUNK", 2)
+def test_results_are_in_the_order_of_ids_and_of_one_item(store):
     past = [("ann", "bob", 2, 1.0), ("ann", "cem", 1, 0.0), ("bob", "dee", 3, 3.0), ("cem", "dee", 1, 1.0)]
     league = store.create("club", players=PEOPLE, past=past)
     rows = [(*row.names, row.count, row.total) for row in league.results()]

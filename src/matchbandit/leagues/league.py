@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
@@ -102,11 +104,10 @@ class League:
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
             deadline = league.settings["deadline"]
-            if deadline is not None and recording.is_overdue(connection, league, self.store.now()):
-                inputs = None
-            else:
+            overdue = deadline is not None and recording.is_overdue(connection, league, self.store.now())
+            if not overdue:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
-        if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
+        if overdue:  # the outcomes that a passed deadline sets are among the results to decide from
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
             return self._ask(request, names, fixed, by)
         draft: deciding.Draft
@@ -118,10 +119,10 @@ class League:
         written: list[Proposal] = []
 
         def write(tx: Transaction) -> int | None:
-            if tx.league.decision_version > draft.based_on:
+            if tx.league.decision_version > inputs.state.league.version:
                 return None
             written.append(proposals.write_proposal(tx, inputs, draft, fit))
-            return draft.number
+            return inputs.number
 
         answer = self.store.write(self.slug, request, write, by=by)
         if answer is None:
@@ -247,11 +248,17 @@ class League:
         """
 
         def configure(tx: Transaction) -> bool:
-            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+            league, old = tx.league, tx.league.settings
+            if if_match is not None and settings_tag(old) != if_match:
                 raise LeagueError(
                     "changed-since", "others have changed the settings since they were read. Read them again."
                 )
-            _configure(tx, changes)
+            new = LeagueSettings.from_config(old).replace(changes).validate(league.kind, league.distribution)
+            if different := {name: value for name, value in new.to_config().items() if value != old[name]}:
+                tx.record("configure", different)
+                tx.update(settings=old | different)
+            if "policy" in different:
+                items.check_size(tx.league, items.count_items(tx)[1])
             return True
 
         self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
@@ -294,7 +301,9 @@ class League:
     ) -> Page[Item]:
         """Items in the order of their ids."""
         with self._state() as (_, state):
-            return reading.items(state, after=after, limit=limit, search=search, active=active)
+            text, records = search.casefold(), (reading.item_record(state, row.id) for row in state.items[after:])
+            rows = (row for row in records if active in (None, row.active) and text in row.name.casefold())
+            return reading.first_rows([*islice(rows, limit and limit + 1)], limit, attrgetter("id"))
 
     def proposal(self, number: int) -> Proposal:
         """A proposal with its outcomes so far."""
@@ -341,7 +350,9 @@ class League:
         `after` is how many to skip. `search` is a part of their names.
         """
         with self._model() as (model, league):
-            return reading.ranking(model.ranking, warning(league), after=after, limit=limit, search=search)
+            rows = [row for row in model.ranking if search.casefold() in row.name.casefold()]
+            end = len(rows) if limit is None else after + limit
+            return Ranking(rows[after:end], end if end < len(rows) else None, warning(league))
 
     def fit(self) -> FitTest:
         """Test whether the results fit a product of strengths."""
@@ -396,25 +407,6 @@ class League:
         """Compute all totals again from the outcomes, and compare; returns what differs."""
         with self.store.reading(self.slug) as (connection, _, league):
             return transfer.check(connection, league)
-
-
-def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
-    league = tx.league
-    old = league.options
-    settings = old.replace(changes).validate(league.kind, league.distribution).to_config()
-    different = {name: value for name, value in settings.items() if value != league.settings[name]}
-    if not different:
-        return
-    tx.record("configure", different)
-    tx.update(settings=settings)
-    if "policy" in different:
-        items.check_size(tx.league, items.count_items(tx)[1])
-
-
-def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a new league."""
-    settings = LeagueSettings().replace(changes).validate(league_kind, rewards).to_config()
-    return settings
 
 
 def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:

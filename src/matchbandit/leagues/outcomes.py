@@ -134,8 +134,6 @@ def correct(tx: Transaction, report: Report) -> Receipt:
 def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Receipt:
     """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
     listed = waiting(tx, number) if pairs is None else as_list("pairs", pairs)
-    if not listed:
-        return Receipt(number, 0, 0, _close(tx, number, 0))
     return tell(tx, resolve(tx.connection, tx.league, number, [(pair, VOID) for pair in listed]))
 
 
@@ -175,12 +173,18 @@ def waiting(tx: Transaction, number: int) -> list[Ids]:
     return [(a, b) for a, b, _, _ in rows]
 
 
-def _known(tx: Transaction, report: Report) -> dict[Ids, tuple[float | None, int | None]]:
-    """Outcome and its version of the pairs of a proposal, which must have all those that were reported."""
-    number, last = report.number, tx.league.n_proposals
+def check_number(league: LeagueRow, number: object) -> None:
+    """Refuse what is not the number of a proposal."""
+    last = league.n_proposals
     if not isinstance(number, int) or not 1 <= number <= last:
         hint = f"the last one is {last}" if last else "there was none yet"
         raise LeagueError("unknown-proposal", f"there is no proposal {number!r}; {hint}. Ask first.")
+
+
+def _known(tx: Transaction, report: Report) -> dict[Ids, tuple[float | None, int | None]]:
+    """Outcome and its version of the pairs of a proposal, which must have all those that were reported."""
+    number = report.number
+    check_number(tx.league, number)
     rows: Iterable[tuple[Any, ...]]
     if len(report.rewards) <= _FEW:
         these = {"of_league": tx.league.id, "of_number": number}

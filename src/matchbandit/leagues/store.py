@@ -15,10 +15,10 @@ from matchbandit.errors import unknown
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.league import League, new_settings
+from matchbandit.leagues.league import League
 from matchbandit.leagues.names import check_slug, normalize_name
 from matchbandit.leagues.records import LeagueInfo, Page, Pruned, StoreCheck, StoreInfo
-from matchbandit.leagues.settings import check_integer
+from matchbandit.leagues.settings import LeagueSettings, check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
     COUNTERS,
@@ -154,11 +154,9 @@ class Store:
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
         kind = "sides" if sides is not None else "players" if players is not None else None
-        results = None if past is None else library.read_past_results(past, kind)
-        if results is not None:
-            library.check_past_results(results, distribution)
-            if kind is None and results.kind == "sides":
-                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
+        results = None if past is None else library.read_past_results(past, kind, distribution)
+        if kind is None and results is not None and results.kind == "sides":
+            sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
@@ -168,14 +166,14 @@ class Store:
             in_rows = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
             known = set(map(normalize_name, names))
             names.extend(name for name in in_rows if name not in known)  # in the order of the log
-        config = new_settings("players" if sides is None else "sides", distribution, settings)
+        valid = LeagueSettings().replace(settings).validate("players" if sides is None else "sides", distribution)
         values = {
             "slug": slug,
             "sides": None if sides is None else [side for side, _ in groups],
             "rewards": distribution.notation,
             "seed": seed,
             "stream": slug,
-            "settings": config,
+            "settings": valid.to_config(),
             **dict.fromkeys(COUNTERS, 0),
         }
 

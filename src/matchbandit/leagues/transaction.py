@@ -15,7 +15,6 @@ from sqlalchemy import Connection, CursorResult, Executable, bindparam, insert, 
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.settings import LeagueSettings
 
 if TYPE_CHECKING:
     from matchbandit.rewards import RewardDistribution
@@ -69,11 +68,6 @@ class LeagueRow:
     created_at: str
     archived_at: str | None
     deleted_at: str | None
-
-    @cached_property
-    def options(self) -> LeagueSettings:
-        """The settings, typed."""
-        return LeagueSettings.from_config(self.settings)
 
     @cached_property
     def distribution(self) -> "RewardDistribution":
