@@ -197,7 +197,7 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     n_items, sizes = count_items(tx)
     sizes[where] += len(new)
     if new:
-        check_size(league, sizes)
+        check_size(league.sides, league.settings["policy"], sizes)
     ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
     level = _lowest_bye_level(tx)
     version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back}, items=True)
@@ -290,11 +290,11 @@ def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> 
     return items, set(tx.connection.execute(active).scalars()) & set(items)
 
 
-def check_size(league: LeagueRow, sizes: list[int]) -> None:
+def check_size(sides: list[str] | None, policy: str, sizes: list[int]) -> None:
     """Refuse more pairs than the policy of a league supports."""
-    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
-    if n_pairs > library.max_pairs() and not league.any_size:
-        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+    n_pairs = sizes[0] * sizes[1] if sides else sizes[0] * (sizes[0] - 1) // 2
+    if n_pairs > library.max_pairs() and not library.capabilities(policy).any_size:
+        raise LeagueError("not-supported", f"{policy} supports at most {library.max_pairs()} pairs.")
 
 
 def count_items(tx: Transaction) -> tuple[int, list[int]]:

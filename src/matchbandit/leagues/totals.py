@@ -33,7 +33,7 @@ _SELECT_PAST = select(_past.c.a, _past.c.b, _past.c.count, _past.c.total).where(
     _past.c.league_id == bindparam("league_id")
 )
 _OUTCOMES, _PAST_RESULTS = Statement(_SELECT_OUTCOMES), Statement(_SELECT_PAST)
-_SOME = bindparam("pairs", expanding=True)
+_SOME: Any = bindparam("pairs", expanding=True)
 _OUTCOMES_OF_PAIRS = _SELECT_OUTCOMES.where(tuple_(_pair.c.a, _pair.c.b).in_(_SOME))
 _PAST_RESULTS_OF_PAIRS = _SELECT_PAST.where(tuple_(_past.c.a, _past.c.b).in_(_SOME))
 _MAX_CORRECTED = 500

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from threading import get_ident
 from typing import IO, Any
 
 import numpy as np
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
@@ -70,13 +70,13 @@ def lines(connection: Connection, league: LeagueRow, *, names: bool) -> Iterator
         for row in connection.execution_options(yield_per=_BATCH).execute(query).mappings():
             yield {"table": name, **row}
 
-    yield _line({MARK: FORMAT, **{name: getattr(league, name) for name in HEADER}})
+    n_items = connection.scalar(select(func.count()).where(schema.item.c.league_id == league.id))
+    yield _line({MARK: FORMAT, **{name: getattr(league, name) for name in HEADER}, "n_items": n_items})
     proposals = merge(rows("proposal"), rows("proposal_pair"), key=lambda row: row["number"])
-    for part in (rows("change"), rows("past_result"), proposals, rows("rule"), rows("item")):
-        for row in part:
-            if not names and row["table"] == "item":
-                row["name"] = None
-            yield _line(row)
+    for row in chain(rows("item"), rows("change"), rows("past_result"), proposals, rows("rule")):
+        if not names and row["table"] == "item":
+            row["name"] = None
+        yield _line(row)
 
 
 def _line(content: Any) -> bytes:
