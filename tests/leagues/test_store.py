@@ -191,17 +191,15 @@ def test_prune_erases_by_age_what_a_dry_run_says(aged):
     assert [token.label for token in tokens.list_all(aged)] == ["lasting"]
     assert [league.slug for league in aged.leagues(status="deleted")] == ["young"]
     assert aged.open("club").ask(key="new").number == 1  # it is kept
-    long = timedelta(days=32)
-    assert aged.prune(keys=timedelta(0), access=long, deleted=long, dry_run=True).keys == 0
-    assert refused(aged.prune, keys=timedelta(-1)) == refused(aged.prune, deleted=timedelta(40_000)) == "bad-value"
 
 
-def test_prune_takes_ages(aged, clock):
-    long = timedelta(days=32)
-    assert aged.prune(keys=long, access=long, deleted=long) == Pruned(0, 0, 0, [])
+def test_prune_takes_an_age(aged, clock):
+    assert aged.prune(older_than=timedelta(days=32)) == Pruned(0, 0, 0, ["old"])
+    assert aged.prune(older_than=timedelta(0), dry_run=True).keys == 2
     clock.forward(seconds=1)
-    assert aged.prune(keys=timedelta(0), access=long, deleted=long) == Pruned(3, 0, 0, [])
-    assert aged.prune(deleted=timedelta(0), access=long).leagues == ["old", "young"]
+    assert aged.prune(older_than=timedelta(0)) == Pruned(3, 2, 3, [])
+    for age in (timedelta(-1), timedelta(40_000)):
+        assert refused(aged.prune, older_than=age) == "bad-value"
 
 
 def test_run_maintenance_prunes_once_a_day(aged, clock):

@@ -52,20 +52,8 @@ class NameIndex:
 
     def __init__(self, source: Connection | NameTable, league: LeagueRow, wanted: Iterable[object]) -> None:
         """For the names that are going to be looked up, in the database or in memory."""
-        self._league = league
-        self._connection = None if isinstance(source, NameTable) else source
-        if isinstance(source, NameTable):
-            self._by_id, self._by_name = source.by_id, source.by_name
-            return
-        connection = source
-        listed, parameters = list(wanted), {"of_league": league.id}
-        if len(listed) <= _FEW:
-            names = {text for name in listed for text in _spellings(name)}
-            ids = [number for text in names if (number := label_number(text)) is not None]
-            rows = connection.execute(_SOME, parameters | {"names": sorted(names), "ids": ids}).all()
-        else:
-            rows = connection.execute(_ALL, parameters).all()
-        table = NameTable(league, rows)
+        self._league, self._connection = league, None if isinstance(source, NameTable) else source
+        table = source if isinstance(source, NameTable) else _read_names(source, league, list(wanted))
         self._by_id, self._by_name = table.by_id, table.by_name
 
     def find(self, name: str, side: int) -> Any | None:
@@ -102,9 +90,9 @@ class NameIndex:
             raise LeagueError("bad-value", f"a pair is two players; got {names[0]!r} twice.")
         return min(a, b), max(a, b)
 
-    def is_erased(self, item: int) -> bool:
-        """Was the name of this item erased?"""
-        return self._by_id[item].name is None
+    def row(self, item: int) -> Any:
+        """The row of an item that was looked up."""
+        return self._by_id[item]
 
     def name(self, item: int) -> str:
         """The name of an item that was looked up."""
@@ -139,6 +127,16 @@ class NameIndex:
         words = [name for folded, name in names.items() if text in folded.split()]
         near = words if len(words) == 1 else [names[folded] for folded in get_close_matches(text, names, n=1)]
         return names.get(text) or next(iter(near), None)
+
+
+def _read_names(connection: Connection, league: LeagueRow, wanted: list[object]) -> NameTable:
+    """The items of these names, or all items if these are many."""
+    parameters: dict[str, Any] = {"of_league": league.id}
+    if len(wanted) <= _FEW:
+        names = {text for name in wanted for text in _spellings(name)}
+        ids = [number for text in names if (number := label_number(text)) is not None]
+        parameters |= {"names": sorted(names), "ids": ids}
+    return NameTable(league, connection.execute(_SOME if "names" in parameters else _ALL, parameters))
 
 
 def _spellings(name: object) -> Iterator[str]:
@@ -191,31 +189,31 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
         twice = taken[0] if taken else Counter(normal).most_common(1)[0][0]
         raise LeagueError("name-taken", f"{twice!r} is in the league already. Use another name.")
     new = [name for name, row in known.items() if row is None]
-    back = [row.id for row in known.values() if row is not None]
-    if not (new or back):
+    back = {name: row.id for name, row in known.items() if row is not None}
+    if not known:
         return []
-    n_items, sizes = count_items(tx)
+    sizes = count_items(tx)
+    first, position = sum(sizes) + 1, sizes[where]
     sizes[where] += len(new)
     if new:
         check_size(league.sides, league.settings["policy"], sizes)
-    ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
+    ids = {name: item for item, name in enumerate(new, first)}
     level = _lowest_bye_level(tx)
-    version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back}, items=True)
-    first = sizes[where] - len(new)
-    rows = [{"id": item, "position": first + k, "name": name} for k, (name, item) in enumerate(ids.items())]
+    data = {"items": [[item, where] for item in ids.values()], "back": list(back.values())}
+    version = tx.record("join", data, items=True)
     common = {"league_id": league.id, "side": where, "active": True, "byes": 0, "bye_level": level}
     common |= {"last_bye": league.n_proposals, "version": version}
+    rows = [common | {"id": ids[name], "position": k, "name": name} for k, name in enumerate(new, position)]
     if rows:
-        tx.connection.execute(insert(_item), [common | row for row in rows])
-    _set_active(tx, back, version, active=True, level=level)
-    ids |= {name: row.id for name, row in known.items() if row is not None}
-    return [ids[name] for name in normal]
+        tx.connection.execute(insert(_item), rows)
+    _set_active(tx, list(back.values()), version, active=True, level=level)
+    return [(ids | back)[name] for name in normal]
 
 
 def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:
     """Let items leave: they are no longer paired; their results stay."""
-    items, active = _resolve_items(tx, names, side)
-    gone = [item for item in items if item in active]
+    items, index = _resolve_items(tx, names, side)
+    gone = [item for item in items if index.row(item).active]
     if gone:
         _set_active(tx, gone, tx.record("leave", {"items": gone}, items=True), active=False)
     return items
@@ -223,12 +221,10 @@ def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> li
 
 def rejoin(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:
     """Let items that left come back, with their results."""
-    items, active = _resolve_items(tx, names, side)
-    back = [item for item in items if item not in active]
-    where = [_item.c.league_id == tx.league.id, _item.c.id.in_(back), _item.c.name.is_(None)]
-    erased = tx.connection.execute(select(_item.c.id).where(*where)).scalars().first()
-    if erased is not None:
-        raise LeagueError("not-supported", f"{item_label(erased)} was erased and cannot rejoin. Join it as a new item.")
+    items, index = _resolve_items(tx, names, side)
+    back = [item for item in items if not index.row(item).active]
+    if erased := [item for item in back if index.row(item).name is None]:
+        raise LeagueError("not-supported", f"{index.name(erased[0])} was erased and cannot rejoin. Join a new item.")
     if back:
         level = _lowest_bye_level(tx)
         _set_active(tx, back, tx.record("rejoin", {"items": back}, items=True), active=True, level=level)
@@ -238,14 +234,11 @@ def rejoin(tx: Transaction, names: Iterable[Name], side: str | None = None) -> l
 def rename(tx: Transaction, old: Name, new: str, side: str | None = None) -> list[int]:
     """Rename an item."""
     name = normalize_name(new)
-    index = NameIndex(tx.connection, tx.league, [old, name])
-    item = index.resolve(old, None if side is None else side_index(tx.league, side))
-    row = tx.connection.execute(
-        select(_item.c.side, _item.c.name).where(_item.c.league_id == tx.league.id, _item.c.id == item)
-    ).one()
+    (item,), index = _resolve_items(tx, [old], side)
+    row = index.row(item)
     if row.name is None:
-        raise LeagueError("not-supported", f"{item_label(item)} was erased and cannot be renamed.")
-    other = index.find(name, row.side)
+        raise LeagueError("not-supported", f"{index.name(item)} was erased and cannot be renamed.")
+    other = NameIndex(tx.connection, tx.league, [name]).find(name, row.side)
     if other is not None and other.id != item:
         raise LeagueError("name-taken", f"{name!r} is the name of another item. Use another name.")
     if row.name != name:
@@ -281,13 +274,11 @@ def count_byes(tx: Transaction, available: list[int] | None, byes: list[int], nu
         tx.connection.execute(_COUNT_BYE, rows)
 
 
-def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> tuple[list[int], set[int]]:
-    """The ids of these items without duplicates, and those of them that are active."""
+def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> tuple[list[int], NameIndex]:
+    """The ids of these items without duplicates, and their index."""
     listed = as_list("names", names)
     index, where = NameIndex(tx.connection, tx.league, listed), None if side is None else side_index(tx.league, side)
-    items = list(dict.fromkeys(index.resolve(name, where) for name in listed))
-    active = select(_item.c.id).where(_item.c.league_id == tx.league.id, _item.c.active)
-    return items, set(tx.connection.execute(active).scalars()) & set(items)
+    return list(dict.fromkeys(index.resolve(name, where) for name in listed)), index
 
 
 def check_size(sides: list[str] | None, policy: str, sizes: list[int]) -> None:
@@ -297,11 +288,11 @@ def check_size(sides: list[str] | None, policy: str, sizes: list[int]) -> None:
         raise LeagueError("not-supported", f"{policy} supports at most {library.max_pairs()} pairs.")
 
 
-def count_items(tx: Transaction) -> tuple[int, list[int]]:
-    """How many items ever joined, and how many on each side."""
+def count_items(tx: Transaction) -> list[int]:
+    """How many items ever joined each side."""
     query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
     sizes = {side: count for side, count in tx.connection.execute(query)}
-    return sum(sizes.values()), [sizes.get(0, 0), sizes.get(1, 0)]
+    return [sizes.get(0, 0), sizes.get(1, 0)]
 
 
 def _lowest_bye_level(tx: Transaction) -> int:
@@ -319,12 +310,8 @@ def _set_active(tx: Transaction, items: list[int], version: int, *, active: bool
 
 
 def _raise_level(tx: Transaction, items: list[int], level: int, **values: Any) -> None:
-    raised = (
-        func.max(_item.c.bye_level, level)
-        if tx.connection.dialect.name == "sqlite"
-        else func.greatest(_item.c.bye_level, level)
-    )
-    _update_items(tx, items, bye_level=raised, **values)
+    greatest = func.max if tx.connection.dialect.name == "sqlite" else func.greatest
+    _update_items(tx, items, bye_level=greatest(_item.c.bye_level, level), **values)
 
 
 def _update_items(tx: Transaction, items: list[int], **values: Any) -> None:

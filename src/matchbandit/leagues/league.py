@@ -407,7 +407,7 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
     tx.record("configure", different)
     tx.update(settings=settings)
     if "policy" in different:
-        items.check_size(league.sides, settings["policy"], items.count_items(tx)[1])
+        items.check_size(league.sides, settings["policy"], items.count_items(tx))
 
 
 def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:

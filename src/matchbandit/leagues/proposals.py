@@ -73,7 +73,7 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
     settings, n_pairs = tx.league.settings, len(draft.pairs)
     fixed = [pair.ids for pair in draft.pairs if pair.fixed]
     content = {"proposal": draft.number, "n_pairs": n_pairs}
-    version = tx.record("ask", content, rules=bool(fixed), n_proposals=draft.number)
+    version = tx.record("ask", content, rules=bool(fixed), proposals=1)
     if fit is not None:
         tx.update(fit=stored_fit(fit, draft.based_on))
     row = {name: value for name, value in vars(draft).items() if name != "pairs"}

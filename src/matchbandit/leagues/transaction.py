@@ -33,11 +33,6 @@ def format_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def compact_json(content: Any) -> str:
-    """JSON without spaces."""
-    return json.dumps(content, separators=(",", ":"))
-
-
 def add_seconds(at: str, seconds: float) -> str:
     """Add seconds to a time written by `format_time`."""
     return format_time(datetime.fromisoformat(at) + timedelta(seconds=seconds))
@@ -188,13 +183,13 @@ class Transaction:
         rules: bool = False,
         items: bool = False,
         results: int = 0,
-        n_proposals: int | None = None,
+        proposals: int = 0,
     ) -> int:
         """Append a change to the audit trail; returns the new version of the league.
 
         `decides`: decisions in progress must not miss this change, as they may miss an outcome. `rules`: it changes
-        exclusions or pins. `items`: it changes names, or who is active. `results`: how many more there are.
-        `n_proposals`: how many proposals there are now.
+        exclusions or pins. `items`: it changes names, or who is active. `results` and `proposals`: how many
+        more there are.
         """
         version = self.league.version + 1
         _INSERT_CHANGE.execute(
@@ -204,17 +199,12 @@ class Transaction:
             at=self.now,
             by=self.by,
             action=action,
-            data=compact_json(data),
+            data=json.dumps(data, separators=(",", ":")),
         )
-        self.league = replace(
-            self.league,
-            version=version,
-            decision_version=version if decides else self.league.decision_version,
-            rules_version=version if rules else self.league.rules_version,
-            items_version=version if items else self.league.items_version,
-            n_results=self.league.n_results + results,
-            n_proposals=self.league.n_proposals if n_proposals is None else n_proposals,
-        )
+        changes = {"decision": decides, "rules": rules, "items": items}
+        new: dict[str, Any] = {f"{name}_version": version for name, is_changed in changes.items() if is_changed}
+        new |= {"n_results": self.league.n_results + results, "n_proposals": self.league.n_proposals + proposals}
+        self.league = replace(self.league, version=version, **new)
         counters = {f"new_{name}": getattr(self.league, name) for name in COUNTERS}
         _NEW_VERSION.execute(self.connection, of_league=self.league.id, **counters)
         return version
