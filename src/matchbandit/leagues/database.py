@@ -30,8 +30,6 @@ _SQLITE = {
     sqlite3.SQLITE_CORRUPT: (_UNUSABLE, "is damaged. Restore a backup."),
     sqlite3.SQLITE_CANTOPEN: (_UNUSABLE, "cannot be opened. Check the path, and the permissions of file and folder."),
     sqlite3.SQLITE_NOTADB: (_UNUSABLE, "is not a SQLite database. Choose another file."),
-    sqlite3.SQLITE_PERM: (_UNUSABLE, "cannot be opened: permission denied."),
-    sqlite3.SQLITE_AUTH: (_UNUSABLE, "cannot be opened: permission denied."),
 }
 """What SQLite's primary error codes mean."""
 _POSTGRESQL = {
@@ -175,22 +173,17 @@ class Database:
             raise LeagueError(
                 "bad-value", f"{str(path)!r} exists already. Choose a new file, so that no older backup is lost."
             )
-        partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
         try:
-            partial.touch(mode=0o600, exist_ok=False)
-            with self._outside_transactions() as connection, closing(sqlite3.connect(partial)) as copy:
-                connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, readable from read-only media
-                (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
-            if verdict != "ok":
-                raise LeagueError("damaged", f"the copy of {self.display_url} is damaged: {verdict}. Check the store.")
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
-            partial.rename(path)
+            with new_file(path) as file:
+                with self._outside_transactions() as connection, closing(sqlite3.connect(file)) as copy:
+                    connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
+                    copy.execute("PRAGMA journal_mode = DELETE")  # one file, readable from read-only media
+                    (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+                if verdict != "ok":
+                    message = f"the copy of {self.display_url} is damaged: {verdict}. Check the store."
+                    raise LeagueError("damaged", message)
         except (sqlite3.Error, DBAPIError, OSError) as error:
             raise LeagueError("store-unusable", f"{self.display_url} cannot be copied to {path}: {error}.") from None
-        finally:
-            partial.unlink(missing_ok=True)
 
     def vacuum(self) -> None:
         """Return unused space to the disk."""
@@ -218,10 +211,8 @@ class Database:
     def size(self, connection: Connection) -> tuple[int, int | None]:
         """The bytes on disk, and how many of them a SQLite file does not use."""
         if self.is_sqlite:
-            page, pages, free = (
-                connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
-                for name in ("page_size", "page_count", "freelist_count")
-            )
+            pragmas = ("page_size", "page_count", "freelist_count")
+            page, pages, free = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
             return page * pages, page * free
         names = ", ".join(f"'{table.name}'" for table in schema.metadata.sorted_tables)
         query = f"SELECT sum(pg_total_relation_size(to_regclass(name))) FROM unnest(ARRAY[{names}]) AS name"
@@ -267,6 +258,20 @@ class Database:
         return LeagueError(_UNUSABLE, f"the store {self.display_url} {message}")
 
 
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file that only its owner can read, and that appears under this path once it is complete and on disk."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
+    try:
+        partial.touch(mode=0o600, exist_ok=False)
+        yield partial
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
@@ -296,10 +301,9 @@ def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
     common = {"pool_size": 8, "pool_timeout": timeout}
     if url.get_backend_name() == "postgresql":
         # A connection that was lost, such as by a restart of PostgreSQL, is replaced when it is taken from the pool.
-        arguments = {"connect_timeout": max(2, round(timeout))}
-        engine = create_engine(url, max_overflow=12, pool_pre_ping=True, connect_args=arguments, **common)
-        event.listen(engine, "connect", lambda connection, _: _set_lock_timeout(connection, timeout))
-        return engine
+        options = f"{url.query.get('options', '')} -c lock_timeout={round(1000 * timeout)}"
+        arguments = {"connect_timeout": max(2, round(timeout)), "options": options}
+        return create_engine(url, max_overflow=12, pool_pre_ping=True, connect_args=arguments, **common)
     if in_memory:
         engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
     else:
@@ -307,12 +311,6 @@ def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
-
-
-def _set_lock_timeout(connection: Any, timeout: float) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = {round(1000 * timeout)}")
-    connection.commit()
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:

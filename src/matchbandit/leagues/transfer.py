@@ -7,21 +7,20 @@ with a checksum; see `verification`.
 import gzip
 import json
 import math
-import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
-from threading import get_ident
 from typing import IO, Any
 
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select
 
 from matchbandit.leagues import library, schema
+from matchbandit.leagues.database import new_file
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.items import pair_index
 from matchbandit.leagues.transaction import LeagueRow, Transaction
@@ -36,26 +35,17 @@ MAX_LINE_BYTES = 2**23
 
 def export(connection: Connection, league: LeagueRow, path: Path, *, names: bool) -> Path:
     """Write a league to a file, which appears only once it is complete; equal leagues have equal files."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
+    digest = blake2b(digest_size=16)
     try:
-        partial.touch(mode=0o600, exist_ok=False)  # it holds names
-        with partial.open("wb") as plain:
+        with new_file(path) as partial, partial.open("wb") as plain, ExitStack() as stack:
             is_packed = path.suffix == ".gz"
-            file: Any = gzip.GzipFile("", "wb", 6, plain, mtime=0) if is_packed else plain
-            digest = blake2b(digest_size=16)
+            file: Any = stack.enter_context(gzip.GzipFile("", "wb", 6, plain, mtime=0)) if is_packed else plain
             for line in lines(connection, league, names=names):
                 digest.update(line)
                 file.write(line)
             file.write(_checksum_line(digest.hexdigest()))
-            if is_packed:
-                file.close()
-            plain.flush()
-            os.fsync(plain.fileno())
-        partial.replace(path)
     except OSError as error:
         raise LeagueError("bad-value", f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
-    finally:
-        partial.unlink(missing_ok=True)
     return path
 
 
