@@ -1,6 +1,5 @@
 """Who is in a league: names, joining and leaving, and who has sat out how often."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -182,12 +181,12 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     """Add items; those that left come back with their results. Returns their ids, in the order given."""
     league, where = tx.league, side_index(tx.league, side)
     normal = [normalize_name(name) for name in as_list("names", names)]
-    index = NameIndex(tx.connection, league, normal)
-    known = {name: index.find(name, where) for name in normal}
-    taken = [name for name, row in known.items() if row is not None and row.active]
-    if taken or len(known) < len(normal):
-        twice = taken[0] if taken else Counter(normal).most_common(1)[0][0]
-        raise LeagueError("name-taken", f"{twice!r} is in the league already. Use another name.")
+    index, known = NameIndex(tx.connection, league, normal), dict[str, Any]()
+    for name in normal:
+        row = index.find(name, where)
+        if name in known or (row is not None and row.active):
+            raise LeagueError("name-taken", f"{name!r} is in the league already. Use another name.")
+        known[name] = row
     new = [name for name, row in known.items() if row is None]
     back = {name: row.id for name, row in known.items() if row is not None}
     if not known:
@@ -206,7 +205,7 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     rows = [common | {"id": ids[name], "position": k, "name": name} for k, name in enumerate(new, position)]
     if rows:
         tx.connection.execute(insert(_item), rows)
-    _set_active(tx, list(back.values()), version, active=True, level=level)
+    _bring_back(tx, list(back.values()), level, version)
     return [(ids | back)[name] for name in normal]
 
 
@@ -215,7 +214,7 @@ def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> li
     items, index = _resolve_items(tx, names, side)
     gone = [item for item in items if index.row(item).active]
     if gone:
-        _set_active(tx, gone, tx.record("leave", {"items": gone}, items=True), active=False)
+        _update_items(tx, gone, active=False, version=tx.record("leave", {"items": gone}, items=True))
     return items
 
 
@@ -226,8 +225,7 @@ def rejoin(tx: Transaction, names: Iterable[Name], side: str | None = None) -> l
     if erased := [item for item in back if index.row(item).name is None]:
         raise LeagueError("not-supported", f"{index.name(erased[0])} was erased and cannot rejoin. Join a new item.")
     if back:
-        level = _lowest_bye_level(tx)
-        _set_active(tx, back, tx.record("rejoin", {"items": back}, items=True), active=True, level=level)
+        _bring_back(tx, back, _lowest_bye_level(tx), tx.record("rejoin", {"items": back}, items=True))
     return items
 
 
@@ -268,7 +266,7 @@ def count_byes(tx: Transaction, available: list[int] | None, byes: list[int], nu
         present = set(available)
         level = min((row.bye_level for row in levels if row.id in present), default=0)
         absent = [row.id for row in levels if row.id not in present]
-        _raise_level(tx, absent, level, last_bye=number, version=version)
+        _update_items(tx, absent, bye_level=_at_least(tx, level), last_bye=number, version=version)
     if byes:
         rows = [{"of_league": tx.league.id, "which": item, "now": number, "in_version": version} for item in byes]
         tx.connection.execute(_COUNT_BYE, rows)
@@ -290,9 +288,8 @@ def check_size(sides: list[str] | None, policy: str, sizes: list[int]) -> None:
 
 def count_items(tx: Transaction) -> list[int]:
     """How many items ever joined each side."""
-    query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
-    sizes = {side: count for side, count in tx.connection.execute(query)}
-    return [sizes.get(0, 0), sizes.get(1, 0)]
+    count = select(func.count()).where(_item.c.league_id == tx.league.id)
+    return [tx.connection.execute(count.where(_item.c.side == side)).scalar_one() for side in (0, 1)]
 
 
 def _lowest_bye_level(tx: Transaction) -> int:
@@ -303,15 +300,13 @@ def _lowest_bye_level(tx: Transaction) -> int:
     return tx.connection.execute(select(func.min(_item.c.bye_level)).where(*where)).scalar_one() or 0
 
 
-def _set_active(tx: Transaction, items: list[int], version: int, *, active: bool, level: int = 0) -> None:
-    if items:
-        _update_items(tx, items, active=active, version=version)
-        _raise_level(tx, items, level)
+def _bring_back(tx: Transaction, items: list[int], level: int, version: int) -> None:
+    _update_items(tx, items, active=True, bye_level=_at_least(tx, level), version=version)
 
 
-def _raise_level(tx: Transaction, items: list[int], level: int, **values: Any) -> None:
+def _at_least(tx: Transaction, level: int) -> Any:
     greatest = func.max if tx.connection.dialect.name == "sqlite" else func.greatest
-    _update_items(tx, items, bye_level=greatest(_item.c.bye_level, level), **values)
+    return greatest(_item.c.bye_level, level)
 
 
 def _update_items(tx: Transaction, items: list[int], **values: Any) -> None:

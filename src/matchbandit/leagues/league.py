@@ -35,7 +35,7 @@ from matchbandit.leagues.records import (
     Receipt,
     Rule,
 )
-from matchbandit.leagues.settings import LeagueSettings, settings_tag
+from matchbandit.leagues.settings import settings_tag
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league, is_replay
 
@@ -408,12 +408,6 @@ def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
     tx.update(settings=settings)
     if "policy" in different:
         items.check_size(league.sides, settings["policy"], items.count_items(tx))
-
-
-def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a new league."""
-    settings = LeagueSettings().replace(changes).validate(league_kind, rewards).to_config()
-    return settings
 
 
 def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:

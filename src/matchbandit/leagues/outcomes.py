@@ -132,15 +132,13 @@ def is_overdue(connection: Connection, league: LeagueRow, now: str) -> bool:
     return bool(_OVERDUE.rows(connection, of_league=league.id, now=now))
 
 
-def expire(tx: Transaction) -> int:
-    """Give missing outcomes the default of the league once their deadline has passed; returns how many."""
+def expire(tx: Transaction) -> None:
+    """Give missing outcomes the default of the league once their deadline has passed."""
     caller, tx.by = tx.by, "deadline"
-    recorded = 0
     for (number,) in _OVERDUE.rows(tx.connection, of_league=tx.league.id, now=tx.now):
         missing = [(pair, tx.league.options.default) for pair in waiting(tx, number)]
-        recorded += tell(tx, resolve(tx.connection, tx.league, number, missing)).recorded
+        tell(tx, resolve(tx.connection, tx.league, number, missing))
     tx.by = caller
-    return recorded
 
 
 def postpone(tx: Transaction, seconds: float) -> None:

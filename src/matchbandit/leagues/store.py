@@ -14,13 +14,14 @@ from matchbandit.errors import unknown
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.league import League, new_settings
+from matchbandit.leagues.league import League
 from matchbandit.leagues.names import check_slug, normalize_name
 from matchbandit.leagues.records import LeagueInfo, Page, Pruned, StoreCheck, StoreInfo
-from matchbandit.leagues.settings import check_integer
+from matchbandit.leagues.settings import LeagueSettings, check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
     COUNTERS,
+    LEAGUE_COLUMNS,
     LeagueRow,
     Request,
     Transaction,
@@ -167,14 +168,14 @@ class Store(AbstractContextManager["Store"]):
             in_rows = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
             known = set(map(normalize_name, names))
             names.extend(name for name in in_rows if name not in known)  # in the order of the log
-        config = new_settings("players" if sides is None else "sides", distribution, settings)
+        kind = "players" if sides is None else "sides"
         values = {
             "slug": slug,
             "sides": None if sides is None else [side for side, _ in groups],
             "rewards": distribution.notation,
             "seed": seed,
             "stream": slug,
-            "settings": config,
+            "settings": LeagueSettings().replace(settings).validate(kind, distribution).to_config(),
             **dict.fromkeys(COUNTERS, 0),
         }
 
@@ -213,7 +214,7 @@ class Store(AbstractContextManager["Store"]):
 
         `search` is part of the name or of the title; without a `limit`, all are listed.
         """
-        query = select(*[_league.c[name] for name in LeagueRow.__dataclass_fields__]).where(_league.c.slug > after)
+        query = select(*LEAGUE_COLUMNS).where(_league.c.slug > after)
         if slugs is not None:
             query = query.where(_league.c.slug.in_(list(slugs)))
         if search:
@@ -354,14 +355,14 @@ class Store(AbstractContextManager["Store"]):
         """
         if not timedelta(0) <= older_than <= _MAX_AGE:
             raise LeagueError("bad-value", f"older_than lies between 0 and {_MAX_AGE.days} days; got {older_than}.")
-        key, token, session = schema.idempotency_key, schema.token, schema.session
-        before, deleted_before = (add_seconds(self.now(), -age.total_seconds()) for age in (older_than, GRACE))
+        key, token, session, now = schema.idempotency_key, schema.token, schema.session, self.now()
+        before = add_seconds(now, -older_than.total_seconds())
         old = {  # sessions before the tokens that end them
             "sessions": (session, session.c.expires_at < before),
             "tokens": (token, func.coalesce(token.c.revoked_at, token.c.expires_at) < before),
             "keys": (key, key.c.at < before),
         }
-        is_old = _league.c.deleted_at < deleted_before
+        is_old = _league.c.deleted_at < add_seconds(now, -GRACE.total_seconds())
         with self.database.reading() as connection:
             leagues = connection.execute(select(_league.c.slug).where(is_old).order_by(_league.c.slug)).scalars().all()
             counts = {
@@ -403,9 +404,8 @@ class Store(AbstractContextManager["Store"]):
         problems = self.database.check()
         leagues: dict[str, list[str]] = {}
         if not problems:  # a damaged file cannot be checked further
-            columns = [_league.c[name] for name in LeagueRow.__dataclass_fields__]
             with self.database.reading() as connection:
-                rows = connection.execute(select(*columns).order_by(_league.c.slug)).all()
+                rows = connection.execute(select(*LEAGUE_COLUMNS).order_by(_league.c.slug)).all()
             for row in rows:
                 with self.database.reading() as connection:
                     leagues[row.slug] = transfer.check(connection, LeagueRow(*row))

@@ -136,9 +136,9 @@ class Statement:
             connection.connection.cursor().executemany(text, parameters)
 
 
-_COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
+LEAGUE_COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
 # Statements that every request executes are built once: building one takes longer than executing it.
-_FIND = select(*_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
+_FIND = select(*LEAGUE_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
 _FIND_AND_LOCK = _FIND.with_for_update()
 COUNTERS = ("version", "decision_version", "rules_version", "items_version", "n_results", "n_proposals")
 _INSERT_CHANGE = Statement(insert(schema.change))
