@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import Any
@@ -112,43 +112,34 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A read transaction: a consistent snapshot, without locks."""
-        with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
-            if not self.is_sqlite:
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
-                yield connection
+        options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self._connect(self._reader, **options) as connection, connection.begin():
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A write transaction; on SQLite, the only one at a time."""
-        with self._turn(self._writer), self._errors():
-            if self._file is not None and _identity(self._file) != self._identity:
-                raise self._unusable(
-                    "was replaced or removed while it was in use. Restart this program; stop it before you restore a "
-                    "backup."
-                )
-            with self.engine.connect() as connection:
-                connection.execution_options(writes=True)
-                with connection.begin():
-                    yield connection
+        with self._connect(self._writer, writes=True) as connection, connection.begin():
+            yield connection
 
     @contextmanager
-    def _turn(self, lock: "Lock | None") -> Iterator[None]:
-        if lock is None:
-            yield
-            return
-        if not lock.acquire(timeout=self.timeout):
+    def _connect(self, lock: "Lock | None", **options: Any) -> Iterator[Connection]:
+        """A connection with these options, once it is the turn of this thread."""
+        if lock is not None and not lock.acquire(timeout=self.timeout):
             raise LeagueError(_BUSY, f"the store {self.display_url} is busy with other requests. Try again.")
         try:
-            yield
+            if "writes" in options and self._file is not None and _identity(self._file) != self._identity:
+                advice = "Restart this program; stop it before you restore a backup."
+                raise self._unusable(f"was replaced or removed while it was in use. {advice}")
+            with self._errors(), self.engine.connect() as connection:
+                yield connection.execution_options(**options)
         finally:
-            lock.release()
+            if lock is not None:
+                lock.release()
 
-    @contextmanager
-    def _outside_transactions(self) -> Iterator[Connection]:
+    def _outside_transactions(self) -> AbstractContextManager[Connection]:
         """A connection for what SQLite does not do within a transaction."""
-        with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
-            yield connection.execution_options(begins=False)
+        return self._connect(self._reader, begins=False)
 
     def wipe(self) -> None:
         """Truncate SQLite's write-ahead log, so that erased data does not remain in it.

@@ -262,7 +262,7 @@ def count_byes(tx: Transaction, available: list[int] | None, byes: list[int], nu
     again and again to catch up with the others.
     """
     if available is not None:
-        levels = tx.execute(_LEVELS).all()
+        levels = tx.connection.execute(_LEVELS, {"of_league": tx.league.id}).all()
         present = set(available)
         level = min((row.bye_level for row in levels if row.id in present), default=0)
         absent = [row.id for row in levels if row.id not in present]

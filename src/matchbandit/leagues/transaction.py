@@ -11,7 +11,7 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, CursorResult, Executable, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
@@ -169,10 +169,6 @@ class Transaction:
     def __init__(self, connection: Connection, league: LeagueRow, now: str, by: str) -> None:
         """Begin with the row of the league."""
         self.connection, self.league, self.now, self.by = connection, league, now, by
-
-    def execute(self, statement: Executable, **values: Any) -> CursorResult[Any]:
-        """Execute a statement about this league, with its id and these values as parameters."""
-        return self.connection.execute(statement, {"of_league": self.league.id, **values})
 
     def record(
         self,
