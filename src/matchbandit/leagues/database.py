@@ -9,7 +9,7 @@ from threading import Lock, get_ident
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SAWarning
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -98,9 +98,6 @@ class Database:
         """Create the tables of a new store, or migrate those of an older version. Returns the secret of the store."""
         with self.reading() as connection:
             is_current = migrations.find_version(connection) == schema.VERSION
-            others = inspect(connection).get_table_names() if self.is_sqlite and not is_current else []
-        if others and schema.store.name not in others:
-            raise self._unusable(f"is the database of another program: it has a table {others[0]!r}.")
         if not is_current:
             with self.writing() as connection:
                 if not self.is_sqlite:

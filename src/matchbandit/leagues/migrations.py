@@ -36,11 +36,14 @@ def upgrade(connection: Connection, url: str) -> None:
 
 
 def _create(connection: Connection, url: str) -> None:
-    existing = set(inspect(connection).get_table_names()) & set(schema.metadata.tables)
+    existing = set(inspect(connection).get_table_names())
+    if connection.dialect.name != "sqlite":  # a database on a server may be shared
+        existing &= schema.metadata.tables.keys()
     if existing:
-        raise LeagueError(
-            "store-unusable", f"the store {url} has a table {min(existing)!r} that it did not create. Use another one."
+        other = (
+            f"the store {url} is the database of another program: it has a table {min(existing)!r}. Use another one."
         )
+        raise LeagueError("store-unusable", other)
     schema.metadata.create_all(connection, checkfirst=False)
     create_views(connection)
     connection.execute(schema.store.insert().values(id=1, version=schema.VERSION, secret=secrets.token_hex(32)))

@@ -102,18 +102,14 @@ class PairTotals:
         """The totals now, if these are those of version `since`; -1: nothing is known."""
         changes = [] if since < 0 else connection.execute(_CHANGES, {"league_id": league.id, "since": since}).all()
         corrected = {(a, b) for action, data in changes if action == "correct" for a, b, *_ in data["outcomes"]}
-        if (
-            since < 0
-            or len(corrected) > _MAX_CORRECTED
-            or any(action not in ("tell", "correct") for action, _ in changes)
-        ):
+        is_other = any(action not in ("tell", "correct") for action, _ in changes)
+        if since < 0 or is_other or len(corrected) > _MAX_CORRECTED:
             return self._without(self.keys, league)._plus(PairTotals.read(connection, league), league)
         totals = self
         if corrected:
             some = {"league_id": league.id, "pairs": sorted(corrected)}
-            outcomes, past = (
-                connection.execute(query, some).all() for query in (_OUTCOMES_OF_PAIRS, _PAST_RESULTS_OF_PAIRS)
-            )
+            outcomes = connection.execute(_OUTCOMES_OF_PAIRS, some).all()
+            past = connection.execute(_PAST_RESULTS_OF_PAIRS, some).all()
             totals = self._without(np.array([a << 32 | b for a, b in corrected]), league)
             totals = totals._plus(self._of_past(past, league), league)._plus(self._of_results(outcomes, league), league)
         rows = [

@@ -184,11 +184,8 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
     for first, second, count, total in listed:
         pair = index.resolve_pair((first, second))
         before = sums.get(pair, (0, 0.0))
-        if (
-            not 1 <= count <= library.max_plays() - before[0]
-            or not math.isfinite(total)
-            or league.distribution.impossible(np.array(total), count)
-        ):
+        is_possible = 1 <= count <= library.max_plays() - before[0] and math.isfinite(total)
+        if not is_possible or league.distribution.impossible(np.array(total), count):
             raise LeagueError("reward-outside", f"{count} results of {first!r} and {second!r} cannot sum to {total!r}.")
         new.add(pair)
         sums[pair] = before[0] + count, before[1] + total
@@ -196,8 +193,6 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
     tx.record("import results", {"n_pairs": len(new), "results": n_results}, results=n_results)
     tx.connection.execute(delete(past).where(past.c.league_id == league.id))
     if sums:
-        values = [
-            {"league_id": league.id, "a": a, "b": b, "count": n, "total": sum_} for (a, b), (n, sum_) in sums.items()
-        ]
+        values = [dict(zip(past.c.keys(), (league.id, *pair, *row), strict=True)) for pair, row in sums.items()]
         tx.connection.execute(insert(past), values)
     return n_results
