@@ -221,7 +221,7 @@ def refusal(store: Store, content: bytes, **options: Any) -> str:
     ("line", "old", "new", "words"),
     [
         (0, b'"matchbandit-league":1', b'"matchbandit-league":2', "not-supported: the file is an export of format 2"),
-        (0, b'"matchbandit-league":1', b'"matchbandit-league":0', "line 1: there is no format 0"),
+        (0, b'"matchbandit-league":1', b'"matchbandit-league":0', "line 1: Invalid enum value 0"),
         (0, b'"matchbandit-league":1', b'"format":1', "damaged: the file is damaged: line 1: "),
         (0, b'"sides":null', b'"sides":"ab"', "line 1: Expected `array | null`, got `str` - at `$.sides`"),
         (0, b'"title":"Chess"', b'"title":5', "line 1: Expected `str`, got `int` - at `$.settings.title`"),

@@ -169,30 +169,28 @@ class Store(AbstractContextManager["Store"]):
             known = set(map(normalize_name, names))
             names.extend(name for name in in_rows if name not in known)  # in the order of the log
         kind = "players" if sides is None else "sides"
-        values = {
-            "slug": slug,
+        data = {
             "sides": None if sides is None else [side for side, _ in groups],
             "rewards": distribution.notation,
             "seed": seed,
-            "stream": slug,
             "settings": LeagueSettings().replace(settings).validate(kind, distribution).to_config(),
-            **dict.fromkeys(COUNTERS, 0),
         }
 
         def create(connection: Connection) -> str:
             if self._exists(connection, slug, exist_ok=exist_ok):
                 return slug
             now = self.now()
-            connection.execute(insert(_league).values(values | {"created_at": now}))
+            values = {"slug": slug, "stream": slug, "created_at": now, **data, **dict.fromkeys(COUNTERS, 0)}
+            connection.execute(insert(_league).values(values))
             tx = Transaction(connection, find_league(connection, slug), now, by)
-            tx.record("create", {name: values[name] for name in ("sides", "rewards", "seed", "settings")})
+            tx.record("create", data)
             for side, names in groups:
                 items.join(tx, names, side)
             if rows:
                 transfer.import_results(tx, rows)
             return slug
 
-        self._write_store(Request(key, "create", [values, groups, rows]), create)
+        self._write_store(Request(key, "create", [slug, data, groups, rows]), create)
         return League(self, slug)
 
     def open(self, slug: str) -> League:

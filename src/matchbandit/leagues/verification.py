@@ -4,7 +4,6 @@ The types of the rows are those of the columns, with the limits that the header 
 versions. An import verifies a file, and `check` the lines that an export of a stored league would have.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -91,9 +90,8 @@ _LEAGUE = {
     **dict.fromkeys(("slug", "stream"), _Slug),
     **dict.fromkeys(("created_at", "archived_at"), _Time),
 }
-_FIELDS = [("format", int), ("n_items", _TYPES[Integer]), *_columns(schema.league, HEADER, _LEAGUE)]
+_FIELDS = [("format", Literal[FORMAT]), ("n_items", _TYPES[Integer]), *_columns(schema.league, HEADER, _LEAGUE)]
 _header = _decoder(_struct("header", _FIELDS, rename={"format": MARK}))
-_mark = _decoder(msgspec.defstruct("mark", _FIELDS[:1], rename={"format": MARK}))
 
 
 def _row_decoder(item: Any, number: Any, n_proposals: Any, version: Any) -> Any:
@@ -102,18 +100,18 @@ def _row_decoder(item: Any, number: Any, n_proposals: Any, version: Any) -> Any:
     notes += [("nobody", {"item": item, "why": Literal["excluded", "met", "both"]})]
     note = reduce(or_, (_struct(code, of.items(), array_like=True, tag=code) for code, of in notes))
     types = {
-        **dict.fromkeys(("a", "b", "item.id"), item),
-        **dict.fromkeys(("available", "proposal.byes"), _list[item]),
+        **dict.fromkeys(("a", "b", "id"), item),
         **dict.fromkeys(("version", "outcome_version", "based_on"), version),
         **dict.fromkeys(("byes", "bye_level", "last_bye"), n_proposals),
-        **{"number": number, "notes": _list[note], "name": _Name, "at": _Time, "due": _Time, "data": Raw},
+        **dict.fromkeys(("at", "due"), _Time),
+        **{"number": number, "available": _list[item], "notes": _list[note], "name": _Name, "data": Raw},
         **{"kind": Literal["exclude", "pin"], "propensity": Annotated[float, Meta(ge=0, le=1)]},
     }
     rows = []
     for name, table in TABLES.items():
         columns = [c.name for c in table.c if c.name != "league_id"]
-        own = {column: types[f"{name}.{column}"] for column in columns if f"{name}.{column}" in types}
-        rows.append(_struct(name, _columns(table, columns, types | own), tag_field="table", tag=name))
+        own = types | {"byes": _list[item]} if name == "proposal" else types  # ids; of an item, their number
+        rows.append(_struct(name, _columns(table, columns, own), tag_field="table", tag=name))
     return _decoder(*rows)
 
 
@@ -163,13 +161,13 @@ def verify(lines: Iterable[bytes], source: str, advice: str = "Export it again."
     numbered = enumerate(lines, 1)
     number, first = next(numbered, (1, b""))
     try:
-        format_ = _mark.decode(first).format
-        if format_ > FORMAT:
+        header = msgspec.json.decode(first)
+        format_ = header.get(MARK) if isinstance(header, dict) else None
+        if isinstance(format_, int) and format_ > FORMAT:
             newer = f"{source} is an export of format {format_}; this matchbandit reads {FORMAT}. Update it."
             raise LeagueError("not-supported", newer)
-        _require(format_ == FORMAT, f"there is no format {format_}")
         _header.decode(first)
-        verifier = _Verifier(json.loads(first))
+        verifier = _Verifier(header)
         for number, line in numbered:  # noqa: B007 - it is the line of an error
             verifier.read(verifier.row.decode(line))
         return verifier.finish()
