@@ -220,7 +220,7 @@ def attacks(given: dict[str, Any]) -> dict[str, list[Request]]:
 def server(store: str) -> Iterator[int]:
     """Serve the store; gives the port."""
     environment = {**os.environ, "MATCHBANDIT_STORE": store, "MATCHBANDIT_PORT": "0"}
-    command = [sys.executable, "-m", "matchbandit.leagues.service.app"]
+    command = [sys.executable, "-m", "matchbandit", "serve"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     lines = (json.loads(line) for line in process.stderr)

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from threading import Event, Lock, Thread
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from league_server import PATIENCE, wait_until
 
-from matchbandit.leagues import League, Store
+from matchbandit.leagues import VOID, League, Store
 
 SLUG = "club"
 PLAYERS = [f"player {number}" for number in range(12)]
@@ -178,7 +178,7 @@ def check_tables(league: League) -> None:
     assert numbers == list(range(1, len(numbers) + 1))
     assert numbers == [change.data["proposal"] for change in history if change.action == "ask"]
 
-    outcomes: dict[Outcome, float] = {}
+    outcomes: dict[Outcome, float | None] = {}  # None: void
     for change in history:
         if change.action == "tell":
             for a, b, reward in change.data["outcomes"]:
@@ -188,17 +188,21 @@ def check_tables(league: League) -> None:
             for a, b, old, new in change.data["outcomes"]:
                 assert outcomes[change.data["proposal"], a, b] == old
                 outcomes[change.data["proposal"], a, b] = new
-    pairs = [(proposal.number, *pair.ids, pair.outcome) for proposal in proposals for pair in proposal.pairs]
-    assert {row[:3]: row[3] for row in pairs if row[3] is not None} == outcomes
+    pairs = [((proposal.number, *pair.ids), pair.outcome) for proposal in proposals for pair in proposal.pairs]
+    assert {key: None if reward is VOID else reward for key, reward in pairs if reward is not None} == outcomes
     assert all(proposal.waiting == sum(pair.outcome is None for pair in proposal.pairs) for proposal in proposals)
 
-    counts = Counter(outcome[1:] for outcome in outcomes)
-    sums = Counter[tuple[int, int]]()
+    rewards = defaultdict[tuple[int, ...], list[float]](list)
     for outcome, reward in outcomes.items():
-        sums[outcome[1:]] += reward
+        if reward is not None:
+            rewards[outcome[1:]].append(reward)
     results = {row.ids: (row.count, row.total) for row in all_rows(league.results)}
-    assert results == {pair: (count, sums[pair]) for pair, count in counts.items()}
+    assert results == {pair: (len(its), sum(its)) for pair, its in rewards.items()}
     info = league.info()
-    assert (info.proposals, info.results, info.version) == (len(proposals), len(outcomes), len(history))
+    assert (info.proposals, info.results, info.version) == (
+        len(proposals),
+        sum(map(len, rewards.values())),
+        len(history),
+    )
     assert info.waiting == sum(proposal.waiting for proposal in proposals)
     assert league.check() == []

@@ -4,11 +4,16 @@ They are forked from a process that has imported matchbandit once, so that a tes
 """
 
 import multiprocessing
+import os
 import random
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
+
+from league_writes import WRITES
 
 from matchbandit.leagues import League, LeagueError, Store
 from matchbandit.leagues.records import Proposal
@@ -66,13 +71,31 @@ def working(*workers: Worker) -> Iterator[tuple[Worker, ...]]:
             worker.kill()
 
 
+def write(url: str, name: str, last: int | None, pipe: Connection) -> None:
+    """Execute one of `WRITES`, and kill this process at the call of its `last` function; report how many it calls."""
+    n_calls = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal n_calls
+        n_calls += event in ("call", "c_call")
+        if n_calls == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with Store(url) as store:
+        sys.setprofile(count)
+        WRITES[name](store, "key")
+        sys.setprofile(None)
+    pipe.send((n_calls,))
+
+
 def ask(club: League, key: str) -> Proposal:
     """Ask until there is an answer: many processes that ask at once may keep each other busy."""
     while True:
         try:
             return club.ask(key=key)
         except LeagueError as error:
-            assert error.code == "store-busy", error  # noqa: PT017
+            if error.code != "store-busy":
+                raise
 
 
 def play(url: str, name: str, rounds: int, pipe: Connection) -> None:
@@ -96,7 +119,8 @@ def play(url: str, name: str, rounds: int, pipe: Connection) -> None:
                 club.exclude([pair])
                 pipe.send(("exclude", *sorted(pair)))
             except LeagueError as error:  # another process has pinned it
-                assert error.code == "contradiction", error  # noqa: PT017
+                if error.code != "contradiction":
+                    raise
         pipe.send(("end",))
         pipe.recv()  # until the others have ended
         pipe.send((club.info(), club.ranking(), club.results().rows))

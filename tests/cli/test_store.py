@@ -40,6 +40,13 @@ def test_check_says_what_is_wrong_and_exits_with_1(store):
     assert (code, json.loads(out)["ok"], json.loads(out)["leagues"]["chess"]) == (1, False, [])
 
 
+def test_check_of_a_file_that_cannot_be_read_exits_with_1(store):
+    Path("other.db").write_text("no database")
+    code, out, err = store("check", "--store", "other.db", "--json")
+    assert (code, err, json.loads(out)["ok"]) == (1, "", False)
+    assert "is not a SQLite database" in json.loads(out)["problems"][0]
+
+
 def test_prune_vacuum_and_backup_say_what_they_did(store):
     dry = "would erase 2 keys, 0 tokens, 0 sessions and 0 leagues\n"
     assert store("prune", "--older-than", "0s", "--dry-run")[:2] == (0, dry)

@@ -1,13 +1,17 @@
 """Several processes on one store: none loses or doubles anything, and each sees what the others did."""
 
+import shutil
 import signal
 from collections import Counter
-from itertools import islice
+from collections.abc import Callable
+from itertools import count, islice
 from pathlib import Path
 
+import postgres
 import pytest
 from league_load import all_rows, check_tables
-from league_processes import Report, Worker, play, working
+from league_processes import Report, Worker, play, working, write
+from league_writes import WRITES, fill, state
 
 from matchbandit.leagues import Store
 
@@ -74,6 +78,27 @@ def kill_some(url: str, *, processes: int, kills: int) -> None:
     check(url, reports)
 
 
+def kill_a_write(new_copy: Callable[[], str], name: str, *, kills: int) -> None:
+    """Kill a method at so many of the functions that it calls, evenly spaced, and repeat it under its key."""
+    url = new_copy()
+    with working(Worker(write, url, name, None)) as (worker,):
+        ((n_calls,),) = worker.reports()
+    with Store(url) as store:
+        expected = state(store)
+    for kill in range(kills):
+        url = new_copy()
+        with working(Worker(write, url, name, 1 + (2 * kill + 1) * n_calls // (2 * kills))) as (worker,):
+            assert list(worker.reports()) == []
+        with Store(url) as store:
+            answer = WRITES[name](store, "key")
+            assert state(store) == expected
+            assert WRITES[name](store, "key") == answer
+            assert state(store) == expected
+            assert not store.check().problems
+            for slug in expected:
+                assert store.check().leagues[slug] == []
+
+
 def test_two_processes_lose_and_double_nothing(store_url: str):
     work_together(store_url, processes=2, rounds=5)
 
@@ -107,3 +132,32 @@ def test_a_torn_commit_leaves_the_store_as_before(sqlite_url: str, tmp_path: Pat
             assert club.info().proposals == proposals
             assert club.ask().number == proposals + 1
             check_tables(club)
+
+
+@pytest.fixture
+def new_copy(store_url: str, tmp_path: Path) -> Callable[[], str]:
+    """Copies the store, in which there are leagues to write."""
+    with Store(store_url) as store:
+        fill(store)
+    numbers = count(1)
+
+    def copy() -> str:
+        if not store_url.startswith("sqlite"):
+            return postgres.fresh_database(like=store_url.partition("@/")[2].partition("?")[0])
+        file = tmp_path / f"copy-{next(numbers)}.db"
+        shutil.copyfile(tmp_path / "store.db", file)
+        return f"sqlite:///{file}"
+
+    return copy
+
+
+@pytest.mark.sampled(14)
+@pytest.mark.parametrize("name", WRITES)
+def test_method_that_is_killed_and_repeated_is_executed_once(name: str, new_copy: Callable[[], str]):
+    kill_a_write(new_copy, name, kills=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITES)
+def test_method_that_is_killed_in_many_places_and_repeated_is_executed_once(name: str, new_copy: Callable[[], str]):
+    kill_a_write(new_copy, name, kills=30)

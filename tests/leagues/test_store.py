@@ -70,6 +70,11 @@ def test_create_adds_items_of_past_results_once(store):
     assert club.info().results == 2
 
 
+def test_create_takes_the_results_of_another_league(store):
+    club = store.create("club", players=PLAYERS, past=[("ann", "bob", 1), ("ann", "cem", 0), ("ann", "bob", 0)])
+    assert store.create("next", past=club.results()).results() == club.results()
+
+
 def test_leagues_are_searched_filtered_and_paged(store):
     for k, title in enumerate(["Chess 50%", "Go_club", "Über", "chess"]):
         store.create(f"league-{k}", players=PLAYERS, title=title)

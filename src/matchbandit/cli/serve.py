@@ -1,12 +1,14 @@
 """`matchbandit serve`: leagues over HTTP. Its options are the settings of the server."""
 
 import inspect
+import os
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.cli.league.parameters import store_url
+from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import need
 
 
@@ -25,9 +27,8 @@ class ServeCommand(TyperCommand):
         parameters = []
         for name, field in Settings.model_fields.items():
             kind: Any = bool if field.annotation is bool else str
-            option = typer.Option(
-                help=f"{field.description} [{field.default}]", metavar=None if kind is bool else "TEXT"
-            )
+            metavar = None if kind is bool else {int: "INTEGER", float: "NUMBER"}.get(type(field.default), "TEXT")
+            option = typer.Option(help=f"{field.description} [{field.default}]", metavar=metavar)
             annotation = Annotated[kind | None, option]
             parameters.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -44,6 +45,10 @@ class ServeCommand(TyperCommand):
         from matchbandit.leagues.service.app import serve
         from matchbandit.leagues.service.settings import Settings
 
+        known = [f"MATCHBANDIT_{name.upper()}" for name in ("cache", "traceback", *Settings.model_fields)]
+        for name in os.environ:
+            if name.startswith("MATCHBANDIT_") and name not in known:
+                raise unknown("variable", name, known)
         try:
             settings = Settings(**{name: value for name, value in ctx.params.items() if value is not None})
         except ValidationError as error:
@@ -51,12 +56,14 @@ class ServeCommand(TyperCommand):
             name = str(first["loc"][0])
             option = f"--{name.replace('_', '-')}, or MATCHBANDIT_{name.upper()}"
             raise MatchbanditError(f"{option}: {first['msg']}; got {first['input']!r}.") from None
+        settings.store = store_url(settings.store)
         serve(settings)
 
 
 def serve() -> None:
-    """Serve leagues over HTTP: a JSON API, its documentation at /docs, and a dashboard.
+    """Serve leagues: an API, its documentation, a dashboard.
 
-    The log is JSON on stderr, one line per request. TERM and Ctrl-C stop the server after it has answered the requests
-    in progress. Every option also has an environment variable, such as MATCHBANDIT_PORT.
+    The API is JSON over HTTP below /v1, and documented at /docs. The log is JSON on stderr, one line per request. TERM
+    and Ctrl-C stop the server after it has answered the requests in progress. Every option also has an environment
+    variable, such as MATCHBANDIT_PORT.
     """

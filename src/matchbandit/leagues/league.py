@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlalchemy import Connection
 
-from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, transfer
+from matchbandit.leagues import deciding, items, library, proposals, reading, rules, transfer
+from matchbandit.leagues import outcomes as recording
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
@@ -101,7 +102,7 @@ class League:
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
             deadline = league.settings["deadline"]
-            if deadline is not None and outcomes.is_overdue(connection, league, self.store.now()):
+            if deadline is not None and recording.is_overdue(connection, league, self.store.now()):
                 inputs = None
             else:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
@@ -127,27 +128,27 @@ class League:
             return None
         return self.proposal(answer) if is_replay.get() else written[0]
 
-    def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
+    def tell(self, number: int, outcomes: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
 
         Outcomes are a mapping from pairs, or (name, name, reward). Repeated ones are ignored. Contradictions are
         refused: use `correct`.
         """
-        return self.tell_many({number: outcomes_}, key=key, by=by)[0]
+        return self.tell_many({number: outcomes}, key=key, by=by)[0]
 
-    def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
+    def tell_many(self, outcomes: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
         """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
-        rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
+        rows = {number: recording.rows_of(part) for number, part in outcomes.items()}
         request = Request(key, "tell", key and [[number, _plain(part)] for number, part in rows.items()])
-        return self._report(request, outcomes.tell, rows, by)
+        return self._report(request, recording.tell, rows, by)
 
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
         """Look the names up, in memory or in a read transaction, then write."""
 
-        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
-            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+        def resolve(source: Any, league: LeagueRow) -> list[recording.Report]:
+            return [recording.resolve(source, league, number, part) for number, part in rows.items()]
 
         names, reports = self.store.cached_names(self.slug), None
         if names is not None:
@@ -166,11 +167,11 @@ class League:
 
         return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
-    def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
+    def correct(self, number: int, outcomes: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
-        rows = outcomes.rows_of(outcomes_)
+        rows = recording.rows_of(outcomes)
         request = Request(key, "correct", [number, _plain(rows)])
-        return self._report(request, outcomes.correct, {number: rows}, by)[0]
+        return self._report(request, recording.correct, {number: rows}, by)[0]
 
     def void(
         self, number: int, pairs: Iterable[Any] | None = None, *, key: str | None = None, by: str = "python"
@@ -178,7 +179,7 @@ class League:
         """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
         listed = None if pairs is None else items.as_list("pairs", pairs)
         request = Request(key, "void", [number, listed and _plain([(pair, "") for pair in listed])])
-        answer = self.store.write(self.slug, request, lambda tx: asdict(outcomes.void(tx, number, listed)), by=by)
+        answer = self.store.write(self.slug, request, lambda tx: asdict(recording.void(tx, number, listed)), by=by)
         return Receipt(**answer)
 
     # Items and rules -------------------------------------------------------------------------------------------------

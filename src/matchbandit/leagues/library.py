@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.records import PairResult
 
 if TYPE_CHECKING:
     from matchbandit.graphs import Edges, Graph, Pairs
@@ -289,7 +290,10 @@ def fit_products(
 
 
 def read_past_results(past: Any, kind: Any = None) -> "PastResults":
-    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward)."""
+    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward).
+
+    The results of another league, too: `past=league.results()`.
+    """
     from os import PathLike
 
     from matchbandit.past_results import PastResults, is_table, read_results
@@ -299,7 +303,8 @@ def read_past_results(past: Any, kind: Any = None) -> "PastResults":
             return past
         if isinstance(past, str | PathLike) or is_table(past):
             return read_results(past, kind=kind)
-        return PastResults.from_rows(past, kind=kind or "players")
+        rows = ((*row.names, row.count, row.total) if isinstance(row, PairResult) else row for row in past)
+        return PastResults.from_rows(rows, kind=kind or "players")
     except MatchbanditError as error:
         raise LeagueError("bad-value", str(error)) from None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from sqlalchemy import delete, func, insert, select, tuple_
+from sqlalchemy import bindparam, delete, func, insert, select, tuple_
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
@@ -18,6 +18,12 @@ _OTHER: dict[Kind, tuple[Kind, str]] = {
     "pin": ("exclude", "are excluded. Remove the exclusion first (unexclude)"),
 }
 _rule = schema.rule
+_DELETE = delete(_rule).where(
+    _rule.c.league_id == bindparam("of_league"),
+    _rule.c.kind == bindparam("of"),
+    _rule.c.a == bindparam("x"),
+    _rule.c.b == bindparam("y"),
+)
 
 
 def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
@@ -60,9 +66,8 @@ def remove(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
 
 def use_up(tx: Transaction, kind: Kind, pairs: list[tuple[int, int]]) -> None:
     """Delete rules of these pairs."""
-    for a, b in pairs:
-        where = [_rule.c.league_id == tx.league.id, _rule.c.a == a, _rule.c.b == b, _rule.c.kind == kind]
-        tx.connection.execute(delete(_rule).where(*where))
+    if pairs:
+        tx.connection.execute(_DELETE, [{"of_league": tx.league.id, "of": kind, "x": a, "y": b} for a, b in pairs])
 
 
 def _existing(tx: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], str]:

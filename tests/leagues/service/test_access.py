@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import anyio
 import httpx
 import pytest
 from anyio.from_thread import BlockingPortal
@@ -10,7 +9,7 @@ from app_transport import AppTransport, code_of
 
 from matchbandit.leagues import LeagueError, Store, tokens
 from matchbandit.leagues.service import access
-from matchbandit.leagues.service.access import Bucket, Gate, Queue, Usage
+from matchbandit.leagues.service.access import Gate, Usage
 from matchbandit.leagues.service.settings import Settings
 from matchbandit.leagues.tokens import Token
 
@@ -58,6 +57,7 @@ def test_a_token_learns_nothing_of_other_leagues(api: httpx.Client, connect: Con
     assert http.get("/v1/leagues").json()["rows"] == []
     assert code_of(http.post("/v1/leagues", json={"slug": "other"})) == "not-allowed"
     assert http.post("/v1/leagues", json={"slug": "mine"}).status_code == 201
+    assert code_of(http.delete("/v1/leagues/mine?now=true")) == "not-allowed"
     assert code_of(http.post("/v1/imports", content=b"")) == "not-allowed"
 
 
@@ -85,13 +85,28 @@ def test_a_token_has_a_rate(connect: Connect, club: str) -> None:
     assert connect().get(club).status_code == 200
 
 
-def test_bucket_fills_up_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(access.time, "monotonic", lambda: now)
-    bucket = Bucket(rate=2.0, burst=3.0, at=now)
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+def test_a_rate_allows_a_burst_and_then_its_average(
+    store: Store, portal: BlockingPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, gate = 0.0, Gate(store, Settings(rate=2.0, burst=3))
+
+    class Time:
+        monotonic = staticmethod(lambda: now)
+
+    def allowed() -> bool:
+        try:
+            portal.call(gate._check_rate, token_of("a"))
+        except LeagueError:
+            return False
+        return True
+
+    monkeypatch.setattr(access, "time", Time)  # that of the event loop goes on
+
+    assert [allowed() for _ in range(4)] == [True, True, True, False]
     now = 0.5
-    assert [bucket.take(), bucket.take()] == [True, False]
+    assert [allowed(), allowed()] == [True, False]
+    now = 100.0
+    assert [allowed() for _ in range(4)] == [True, True, True, False]
 
 
 def test_usage_is_forgotten_gradually(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,58 +124,7 @@ def token_of(id: str) -> Token:
 
 @pytest.fixture
 def gate(store: Store) -> Gate:
-    return Gate(store, Settings(concurrency=1, queue=1))
-
-
-def test_slot_lets_a_token_have_its_share_and_refuses_those_who_would_wait_too_long(
-    gate: Gate, portal: BlockingPortal
-) -> None:
-    """A token with one slot and room for one who waits: the third request is refused, another token is served."""
-    order: list[str] = []
-
-    async def run() -> None:
-        entered, leave = anyio.Event(), anyio.Event()
-
-        async def request(token: str, name: str, *, stay: bool = False) -> None:
-            try:
-                async with gate.slot(token_of(token)):
-                    order.append(name)
-                    entered.set()
-                    if stay:
-                        await leave.wait()
-            except LeagueError as error:
-                order.append(f"{name} {error.code}")
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(lambda: request("a", "first", stay=True))
-            await entered.wait()
-            group.start_soon(request, "a", "second")
-            await anyio.wait_all_tasks_blocked()
-            await request("a", "third")
-            await request("b", "other")
-            leave.set()
-
-    portal.call(run)
-    assert order == ["first", "third too-many-requests", "other", "second"]
-
-
-def test_slot_is_shared_by_the_tokens_of_a_league(gate: Gate, portal: BlockingPortal) -> None:
-    order: list[str] = []
-
-    async def run() -> None:
-        async with anyio.create_task_group() as group:
-
-            async def request(name: str) -> None:
-                async with gate.slot(token_of(name), "club"):
-                    order.append(name)
-
-            async with gate.slot(token_of("a"), "club"):
-                group.start_soon(request, "b")
-                await anyio.wait_all_tasks_blocked()
-                assert order == []
-
-    portal.call(run)
-    assert order == ["b"]
+    return Gate(store, Settings())
 
 
 def test_slot_pauses_after_costly_requests_of_whoever_has_used_most(
@@ -256,22 +220,3 @@ def test_unknown_query_parameters_are_refused(api: httpx.Client, club: str, path
     answer = api.get(f"{club}/proposals{path}")
     assert answer.status_code == (400 if words else 200)
     assert words in answer.text
-
-
-def test_a_queue_serves_in_the_order_of_arrival(portal: BlockingPortal) -> None:
-    order: list[int] = []
-
-    async def run() -> None:
-        queue = Queue(1, 10, "requests")
-
-        async def wait(k: int) -> None:
-            async with queue:
-                order.append(k)
-
-        async with anyio.create_task_group() as group, queue:
-            for k in range(5):
-                group.start_soon(wait, k)
-                await anyio.wait_all_tasks_blocked()
-
-    portal.call(run)
-    assert order == [0, 1, 2, 3, 4]

@@ -1,8 +1,7 @@
 """Requests that are no HTTP, at a real server: they are refused or ignored, and the server goes on."""
 
 import socket
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -10,8 +9,6 @@ import pytest
 from serving import Serving
 
 from matchbandit.leagues import Store, tokens
-
-Send = Callable[[bytes], bytes]
 
 
 @pytest.fixture(scope="module")
@@ -22,32 +19,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, 
         store.create("club", players=["ann", "bob"])
         secret = tokens.create(store, "test", scope="admin")[1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MATCHBANDIT_PORT", "0")
         patch.setenv("MATCHBANDIT_WARM_UP", "off")
-        started = Serving(url, Path(folder), command=(sys.executable, "-m", "matchbandit.leagues.service.app", "--"))
+        started = Serving(url, Path(folder))
     with started:
         yield started, secret
     assert {line["event"] for line in started.lines() if line["level"] == "error"} == set()
-
-
-@pytest.fixture
-def send(server: tuple[Serving, str]) -> Send:
-    """Send bytes, with the token in the place of TOKEN; returns what comes back until the connection is closed."""
-    started, secret = server
-    host, port = started.address.removeprefix("http://").split(":")
-
-    def exchange(content: bytes) -> bytes:
-        with socket.create_connection((host, int(port)), timeout=60) as wire:
-            wire.sendall(content.replace(b"TOKEN", f"Bearer {secret}".encode()))
-            if b"Content-Length: 1000000000" not in content:
-                wire.shutdown(socket.SHUT_WR)
-            answer = b""
-            while part := wire.recv(2**16):
-                answer += part
-        assert httpx.get(f"{started.address}/readyz").status_code == 200
-        return answer
-
-    return exchange
 
 
 HEAD = b"GET /v1/leagues HTTP/1.1\r\nAuthorization: TOKEN\r\nConnection: close\r\n"
@@ -70,8 +46,17 @@ HEAD = b"GET /v1/leagues HTTP/1.1\r\nAuthorization: TOKEN\r\nConnection: close\r
         (HEAD.replace(b"TOKEN", b"Bearer \xff\xfe") + b"Host: here\r\n\r\n", b"401"),
     ],
 )
-def test_a_strange_request_is_refused(send: Send, request_: bytes, status: bytes) -> None:
-    answer = send(request_)
+def test_a_strange_request_is_refused(server: tuple[Serving, str], request_: bytes, status: bytes) -> None:
+    started, secret = server
+    host, port = started.address.removeprefix("http://").split(":")
+    answer = b""
+    with socket.create_connection((host, int(port)), timeout=60) as wire:
+        wire.sendall(request_.replace(b"TOKEN", f"Bearer {secret}".encode()))
+        if b"Content-Length: 1000000000" not in request_:
+            wire.shutdown(socket.SHUT_WR)
+        while part := wire.recv(2**16):
+            answer += part
+    assert httpx.get(f"{started.address}/readyz").status_code == 200
     assert b"500" not in answer[:16]
     if status and answer:
         assert answer.startswith(b"HTTP/1.1 " + status)

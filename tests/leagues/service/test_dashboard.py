@@ -586,7 +586,10 @@ def test_a_warning_is_on_every_page_with_what_can_be_done(store: Store, desk: De
             assert {"/leagues/odd/settings", "/leagues/odd/model"} <= set(page.links())
     assert "model does not fit" in desk.page("/").text
     names = league.fit().worst[0][0]
-    assert " + ".join(names) in desk.page("/leagues/odd/model").text
+    model = desk.page("/leagues/odd/model")
+    assert " + ".join(names) in model.text
+    assert "/leagues/odd/tables/deviations.csv" in model.links()
+    assert desk.client.get("/leagues/odd/tables/deviations.json").json()[0]["names"] == list(names)
 
 
 # Lists, tables and charts --------------------------------------------------------------------------------------------
@@ -645,6 +648,11 @@ def test_history_is_filtered_by_time_and_names_tokens(store: Store, clock: Clock
     assert "joined" in old.text
     rows = list(csv.DictReader(io.StringIO(desk.client.get("/leagues/club/tables/history.csv?since=2026-11-17").text)))
     assert [row["version"] for row in rows] == [str(club.info().version)]
+
+
+def test_who_sits_out_of_unequal_sides_is_named(store: Store, desk: Desk) -> None:
+    (name,) = store.create("ads", sides={"ads": ["a", "b"], "slots": ["top"]}).ask().byes
+    assert all(f"Sitting out: {name}" in desk.page(f"/leagues/ads{path}").text for path in ("", "/proposals/1"))
 
 
 @pytest.mark.parametrize("table", TABLES)

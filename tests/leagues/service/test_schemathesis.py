@@ -95,8 +95,7 @@ def test_schemathesis_finds_nothing_in_minutes(tmp_path: Path, one_league: bool)
         secret = prepare(store)
         if not one_league:
             secret = tokens.create(store, "test", scope="admin")[1]
-    command = (sys.executable, "-m", "matchbandit.leagues.service.app")
-    with Serving(url, tmp_path, command=(*command, "--")) as server:
+    with Serving(url, tmp_path) as server:
         description = httpx.get(f"{server.address}/openapi.json", timeout=PATIENCE).json()
         (tmp_path / "api.json").write_text(json.dumps(narrow(description) if one_league else description))
         (tmp_path / "st.toml").write_text(CONFIG)

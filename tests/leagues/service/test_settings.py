@@ -54,6 +54,12 @@ def test_serve_has_an_option_for_every_setting(served: list[Settings]) -> None:
     assert served == [expected]
 
 
+def test_serve_takes_the_name_of_a_file_as_store(served: list[Settings]) -> None:
+    assert CliRunner().invoke(app(), ["--store", "club.db"]).exit_code == 0
+    assert CliRunner().invoke(app(), [], env={"MATCHBANDIT_STORE": "club.db"}).exit_code == 0
+    assert [settings.store for settings in served] == ["sqlite:///club.db"] * 2
+
+
 def test_serve_names_the_option_that_is_wrong(served: list[Settings]) -> None:
     result = CliRunner().invoke(app(), [], env={"MATCHBANDIT_PORT": "x"})
     assert isinstance(result.exception, MatchbanditError)

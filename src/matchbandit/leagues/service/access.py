@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
 from math import exp
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_type_hints
 
 import anyio
 import msgspec
-from anyio import CapacityLimiter, Semaphore, to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect
 from matchbandit.errors import unknown
 from matchbandit.leagues import League, LeagueError, Store, tokens
 from matchbandit.leagues.errors import CODES
+from matchbandit.leagues.service.requests import openapi
 from matchbandit.leagues.service.responses import answer
 from matchbandit.leagues.service.settings import Settings
 from matchbandit.leagues.tokens import Token
@@ -68,52 +69,6 @@ class RecentlyUsed(OrderedDict[K, V], Generic[K, V]):
 
 
 @dataclass
-class Bucket:
-    """A rate limit: it holds `burst` requests, and fills up at `rate` per second."""
-
-    rate: float
-    burst: float
-    level: float = field(init=False)
-    at: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        """It begins full."""
-        self.level = self.burst
-
-    def take(self) -> bool:
-        """Take one, if there is one."""
-        now = time.monotonic()
-        self.level, self.at = min(self.burst, self.level + (now - self.at) * self.rate), now
-        if self.level < 1:
-            return False
-        self.level -= 1
-        return True
-
-
-class Queue:
-    """A few requests in progress at once; some more wait in the order of their arrival, and the rest are refused."""
-
-    def __init__(self, size: int, waiting: int, what: str) -> None:
-        """`size` in progress, and `waiting` more; `what` names them."""
-        self._slots, self._waiting, self._n_waiting, self._what = Semaphore(size), waiting, 0, what
-
-    async def __aenter__(self) -> None:
-        """Wait for a slot."""
-        if self._n_waiting >= self._waiting:
-            await anyio.sleep(_REFUSAL_SECONDS)
-            raise LeagueError("too-many-requests", f"{self._n_waiting} {self._what} are waiting already. Try again.")
-        self._n_waiting += 1
-        try:
-            await self._slots.acquire()
-        finally:
-            self._n_waiting -= 1
-
-    async def __aexit__(self, *_: object) -> None:
-        """Leave it to the next."""
-        self._slots.release()
-
-
-@dataclass
 class Usage:
     """Processor time that was used, which is forgotten gradually."""
 
@@ -131,21 +86,30 @@ class Usage:
 _usage: ContextVar[Usage | None] = ContextVar("_usage", default=None)
 
 
+def measured(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose processor time the gate counts for the request in progress."""
+
+    @wraps(function)
+    def measure(*args: Any, **values: Any) -> Any:
+        usage, began = _usage.get() or Usage(), time.thread_time()
+        try:
+            return function(*args, **values)
+        finally:
+            usage.add(time.thread_time() - began)
+
+    return measure
+
+
 class MeasuredRoute(APIRoute):
-    """A route whose processor time is known to the gate."""
+    """A route that is measured if it runs in a thread; a body that it reads by `body` is documented."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Measure the thread in which the function runs."""
-
-        @wraps(endpoint)
-        def measured(*args: Any, **values: Any) -> Any:
-            usage, began = _usage.get() or Usage(), time.thread_time()
-            try:
-                return endpoint(*args, **values)
-            finally:
-                usage.add(time.thread_time() - began)
-
-        super().__init__(path, endpoint if iscoroutinefunction(endpoint) else measured, **options)
+        """Called by the router."""
+        for annotation in get_type_hints(endpoint, include_extras=True).values():
+            for dependency in getattr(annotation, "__metadata__", ()):
+                if documentation := getattr(getattr(dependency, "dependency", None), "documentation", None):
+                    options["openapi_extra"] = documentation
+        super().__init__(path, endpoint if iscoroutinefunction(endpoint) else measured(endpoint), **options)
 
 
 @asynccontextmanager
@@ -199,8 +163,9 @@ class Gate:
         """For the tokens of a store."""
         self._store, self._settings = store, settings
         self._tokens: RecentlyUsed[str, tuple[Token | None, float]] = RecentlyUsed(10_000)
-        self._buckets: RecentlyUsed[str, Bucket] = RecentlyUsed(10_000)
-        self._queues: RecentlyUsed[tuple[str, str], Queue] = RecentlyUsed(30_000)
+        self._next_at: RecentlyUsed[str, float] = RecentlyUsed(10_000)
+        """When each token would be at its rate again."""
+        self._limiters: RecentlyUsed[tuple[str, str], CapacityLimiter] = RecentlyUsed(30_000)
         # Threads of their own for tokens: leagues cannot occupy them, nor unknown tokens those of known ones.
         self._known, self._unknown = CapacityLimiter(4), CapacityLimiter(1)
         self._used: RecentlyUsed[str, Usage] = RecentlyUsed(200)
@@ -220,7 +185,7 @@ class Gate:
             if token is not None:
                 token = await to_thread.run_sync(find, self._store, secret, limiter=self._known)
             if token is None:
-                async with self._queue("address", address, "unknown tokens from this address"), slow_refusals():
+                async with self._turn("address", address, "unknown tokens from this address"), slow_refusals():
                     token = await to_thread.run_sync(find, self._store, secret, limiter=self._unknown)
                     if token is None:
                         self._tokens.pop(secret, None)
@@ -239,14 +204,11 @@ class Gate:
 
         Whoever uses most of the processor pauses between requests, since the interpreter serves one thread at a time.
         """
-        rate, burst = self._settings.rate, self._settings.burst
-        if not self._buckets.get_or(token.id, lambda: Bucket(rate, burst)).take():
-            await anyio.sleep(_REFUSAL_SECONDS)
-            raise LeagueError("too-many-requests", f"a token has {rate:g} requests a second. Wait a moment.")
+        await self._check_rate(token)
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._queue("token", token.id, "requests of this token"))
+            await stack.enter_async_context(self._turn("token", token.id, "requests of this token"))
             if slug and token.sees(slug):
-                await stack.enter_async_context(self._queue("league", slug, "requests to this league"))
+                await stack.enter_async_context(self._turn("league", slug, "requests to this league"))
             await stack.enter_async_context(slow_refusals())
             usage = Usage()
             _usage.set(usage)
@@ -261,9 +223,25 @@ class Gate:
         others = max((usage.add(0.0) for user, usage in self._used.items() if user not in users), default=0.0)
         return mine > others > _QUICK_SECONDS
 
-    def _queue(self, kind: str, name: str, what: str) -> Queue:
-        size, waiting = self._settings.concurrency, self._settings.queue
-        return self._queues.get_or((kind, name), lambda: Queue(size, waiting, what))
+    async def _check_rate(self, token: Token) -> None:
+        """Let requests through that come at the rate of a token on average, and a burst of them at once."""
+        rate, now = self._settings.rate, time.monotonic()
+        next_at = max(self._next_at.get_or(token.id, float), now)
+        if next_at - now > (self._settings.burst - 1) / rate:
+            await anyio.sleep(_REFUSAL_SECONDS)
+            raise LeagueError("too-many-requests", f"a token has {rate:g} requests a second. Wait a moment.")
+        self._next_at[token.id] = next_at + 1 / rate
+
+    @asynccontextmanager
+    async def _turn(self, kind: str, name: str, what: str) -> AsyncIterator[None]:
+        """A few at once, and some more who wait in the order of their arrival; the rest are refused."""
+        limiter = self._limiters.get_or((kind, name), lambda: CapacityLimiter(self._settings.concurrency))
+        waiting = limiter.statistics().tasks_waiting
+        if waiting >= self._settings.queue:
+            await anyio.sleep(_REFUSAL_SECONDS)
+            raise LeagueError("too-many-requests", f"{waiting} {what} are waiting already. Try again.")
+        async with limiter:
+            yield
 
 
 def client_address(request: Request) -> str:
@@ -324,6 +302,7 @@ def body(kind: type[T], *, optional: bool = False, of_any_size: bool = False) ->
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise _body_error(kind, str(error)) from None
 
+    read.documentation = openapi(kind, required=not optional)  # type: ignore[attr-defined]
     return Depends(read)
 
 

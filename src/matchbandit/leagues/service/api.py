@@ -26,8 +26,7 @@ from matchbandit.leagues.records import (
     Rule,
 )
 from matchbandit.leagues.service import requests
-from matchbandit.leagues.service.access import Access, MeasuredRoute, body, chunks, requires
-from matchbandit.leagues.service.requests import openapi
+from matchbandit.leagues.service.access import Access, MeasuredRoute, body, chunks, measured, requires
 from matchbandit.leagues.service.responses import TABLE, if_match, no_content
 from matchbandit.leagues.settings import settings_tag
 
@@ -43,6 +42,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="The most rows of a page
 Text = Annotated[str, Query(max_length=200, pattern=r"^[^\x00]*$")]
 Time = Annotated[str | None, Query(max_length=40, description="A time in ISO 8601; without an offset it is UTC.")]
 Outcomes = Annotated[requests.Outcomes, body(requests.Outcomes)]
+Items = Annotated[requests.Items, body(requests.Items)]
 NewestFirst = Annotated[bool, Query(description="The newest first; `after` then goes back in time.")]
 
 
@@ -55,10 +55,12 @@ async def _window(
 
 Window = Annotated[dict[str, Any], Depends(_window)]
 
-leagues, proposals, items, results = ROUTERS = [
-    APIRouter(prefix="/v1", tags=[tag], route_class=MeasuredRoute)
-    for tag in ("leagues", "proposals", "items", "results")
-]
+leagues = APIRouter(prefix="/v1", tags=["leagues"], route_class=MeasuredRoute)
+proposals, items, results = (
+    APIRouter(prefix="/v1/leagues/{league}", tags=[tag], route_class=MeasuredRoute)
+    for tag in ("proposals", "items", "results")
+)
+ROUTERS = (leagues, proposals, items, results)
 
 
 # Leagues -------------------------------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ def list_leagues(
     return access.answer(access.store.leagues(after=after, limit=limit, slugs=slugs, search=search, status=status))
 
 
-@leagues.post("/leagues", response_model=LeagueInfo, status_code=201, openapi_extra=openapi(requests.NewLeague))
+@leagues.post("/leagues", response_model=LeagueInfo, status_code=201)
 def create_league(access: AnyAdmin, new: Annotated[Any, body(requests.NewLeague, of_any_size=True)]) -> Response:
     """Create a league of players or of two sides."""
     if not access.token.sees(new.slug):
@@ -115,7 +117,7 @@ async def import_league(access: AnyAdmin, slug: Text = "") -> Response:
                 raise LeagueError("body-too-large", f"an export has at most {limits.max_import_bytes} bytes here.")
             file.write(chunk)
         file.seek(0)
-        return await to_thread.run_sync(write)
+        return await to_thread.run_sync(measured(write))
 
 
 @leagues.get("/leagues/{league}", response_model=LeagueInfo)
@@ -131,7 +133,7 @@ def get_settings(access: Read) -> Response:
     return access.answer(settings, tag=settings_tag(settings))
 
 
-@leagues.patch("/leagues/{league}/settings", response_model=LeagueInfo, openapi_extra=openapi(requests.Settings))
+@leagues.patch("/leagues/{league}/settings", response_model=LeagueInfo)
 def configure(access: Admin, changes: Annotated[Any, body(requests.Settings)]) -> Response:
     """Change settings; those that are left out stay. With If-Match, only if nobody else has changed them."""
     league, writing = access.league, access.writing
@@ -154,7 +156,9 @@ def restore_league(access: Admin) -> Response:
 
 @leagues.delete("/leagues/{league}", status_code=204, response_class=Response)
 def delete_league(access: Admin, now: bool = False) -> Response:
-    """Delete the league; it can be restored for 30 days, unless `now` is true."""
+    """Delete the league; it can be restored for 30 days, unless `now` is true, for tokens of all leagues."""
+    if now and access.token.leagues is not None:
+        raise LeagueError("not-allowed", "the token is for some leagues: it can delete, but not erase at once.")
     access.store.delete(access.slug, now=now, **access.writing)
     return no_content()
 
@@ -182,12 +186,7 @@ def export_league(access: Read, names: bool = False) -> Response:
 # Proposals and outcomes ----------------------------------------------------------------------------------------------
 
 
-@proposals.post(
-    "/leagues/{league}/proposals",
-    response_model=Proposal,
-    status_code=201,
-    openapi_extra=openapi(requests.Ask, required=False),
-)
+@proposals.post("/proposals", response_model=Proposal, status_code=201)
 def ask(access: Play, wanted: Annotated[requests.Ask | None, body(requests.Ask, optional=True)]) -> Response:
     """Ask for a proposal; earlier ones may still be open."""
     proposal = access.league.ask(**(wanted or requests.Ask()).to_dict(), **access.writing)
@@ -195,39 +194,32 @@ def ask(access: Play, wanted: Annotated[requests.Ask | None, body(requests.Ask, 
     return access.answer(proposal, 201, location=f"/leagues/{access.slug}/proposals/{proposal.number}")
 
 
-@proposals.get("/leagues/{league}/proposals", response_model=Page[Proposal], dependencies=TABLE)
-def list_proposals(
-    access: Read,
-    window: Window,
-    limit: Limit = 100,
-    open: bool = False,
-) -> Response:
+@proposals.get("/proposals", response_model=Page[Proposal], dependencies=TABLE)
+def list_proposals(access: Read, window: Window, limit: Limit = 100, open: bool = False) -> Response:
     """Proposals in the order of their numbers; a page is shorter than `limit` where their pairs are many."""
     return access.answer(access.league.proposals(limit=limit, open_only=open, **window))
 
 
-@proposals.get("/leagues/{league}/summaries", response_model=Page[ProposalSummary], dependencies=TABLE)
+@proposals.get("/summaries", response_model=Page[ProposalSummary], dependencies=TABLE)
 def list_summaries(access: Read, window: Window, limit: Limit = 100, open: bool = False) -> Response:
     """Progress: the expected and achieved rewards of each proposal."""
     return access.answer(access.league.summaries(limit=limit, open_only=open, **window))
 
 
-@proposals.get("/leagues/{league}/proposals/{number}", response_model=Proposal, dependencies=TABLE)
+@proposals.get("/proposals/{number}", response_model=Proposal, dependencies=TABLE)
 def get_proposal(access: Read, number: Number) -> Response:
     """One proposal with its outcomes."""
     return access.answer(access.league.proposal(number))
 
 
-@proposals.post(
-    "/leagues/{league}/proposals/{number}/outcomes", response_model=Receipt, openapi_extra=openapi(requests.Outcomes)
-)
+@proposals.post("/proposals/{number}/outcomes", response_model=Receipt)
 def tell(access: Play, number: Number, sent: Outcomes) -> Response:
     """Record outcomes, some or all, late, in any order; all or none. Repeated ones are ignored."""
     receipt = access.league.tell(number, _outcomes(sent.outcomes), **access.writing)
     return access.answer(_count(access, [receipt])[0])
 
 
-@proposals.post("/leagues/{league}/outcomes", response_model=list[Receipt], openapi_extra=openapi(requests.Proposals))
+@proposals.post("/outcomes", response_model=list[Receipt])
 def tell_many(access: Play, sent: Annotated[requests.Proposals, body(requests.Proposals)]) -> Response:
     """Record outcomes of several proposals; all or none."""
     if not all(number.isascii() and number.isdecimal() and len(number) < 19 for number in sent.proposals):
@@ -236,23 +228,15 @@ def tell_many(access: Play, sent: Annotated[requests.Proposals, body(requests.Pr
     return access.answer(_count(access, access.league.tell_many(rows, **access.writing)))
 
 
-@proposals.post(
-    "/leagues/{league}/proposals/{number}/corrections", response_model=Receipt, openapi_extra=openapi(requests.Outcomes)
-)
+@proposals.post("/proposals/{number}/corrections", response_model=Receipt)
 def correct(access: Play, number: Number, sent: Outcomes) -> Response:
     """Replace recorded outcomes; the history keeps both."""
     return access.answer(access.league.correct(number, _outcomes(sent.outcomes), **access.writing))
 
 
-@proposals.post(
-    "/leagues/{league}/proposals/{number}/void",
-    response_model=Receipt,
-    openapi_extra=openapi(requests.Pairs, required=False),
-)
+@proposals.post("/proposals/{number}/void", response_model=Receipt)
 def void(
-    access: Play,
-    number: Number,
-    some: Annotated[requests.Pairs | None, body(requests.Pairs, optional=True)],
+    access: Play, number: Number, some: Annotated[requests.Pairs | None, body(requests.Pairs, optional=True)]
 ) -> Response:
     """These pairs never met; without pairs, all whose outcome is missing."""
     return access.answer(access.league.void(number, None if some is None else some.pairs, **access.writing))
@@ -273,63 +257,54 @@ def _count(access: Access, receipts: list[Receipt]) -> list[Receipt]:
 # Items and rules -----------------------------------------------------------------------------------------------------
 
 
-@items.get("/leagues/{league}/items", response_model=Page[Item], dependencies=TABLE)
+@items.get("/items", response_model=Page[Item], dependencies=TABLE)
 def list_items(
-    access: Read,
-    after: After = 0,
-    limit: Limit = 100,
-    search: Text = "",
-    active: bool | None = None,
+    access: Read, after: After = 0, limit: Limit = 100, search: Text = "", active: bool | None = None
 ) -> Response:
     """Items in the order of their ids."""
     return access.answer(access.league.items(after=after, limit=limit, search=search, active=active))
 
 
-@items.post(
-    "/leagues/{league}/items", response_model=list[Item], status_code=201, openapi_extra=openapi(requests.NewItems)
-)
+@items.post("/items", response_model=list[Item], status_code=201)
 def join(access: Admin, new: Annotated[requests.NewItems, body(requests.NewItems, of_any_size=True)]) -> Response:
     """Add items; those who left come back."""
     joined = access.league.join(*new.names, side=new.side, **access.writing)
     return access.answer(joined, 201, location=f"/leagues/{access.slug}/items")
 
 
-@items.post("/leagues/{league}/items/leave", response_model=list[Item], openapi_extra=openapi(requests.Items))
-def leave(access: Admin, some: Annotated[requests.Items, body(requests.Items)]) -> Response:
+@items.post("/items/leave", response_model=list[Item])
+def leave(access: Admin, some: Items) -> Response:
     """Let items leave: they are no longer paired; their results stay."""
     return access.answer(access.league.leave(*some.names, side=some.side, **access.writing))
 
 
-@items.post("/leagues/{league}/items/rejoin", response_model=list[Item], openapi_extra=openapi(requests.Items))
-def rejoin(access: Admin, some: Annotated[requests.Items, body(requests.Items)]) -> Response:
+@items.post("/items/rejoin", response_model=list[Item])
+def rejoin(access: Admin, some: Items) -> Response:
     """Let items that left come back, with their results."""
     return access.answer(access.league.rejoin(*some.names, side=some.side, **access.writing))
 
 
-@items.post("/leagues/{league}/items/rename", response_model=Item, openapi_extra=openapi(requests.NewName))
+@items.post("/items/rename", response_model=Item)
 def rename(access: Admin, change: Annotated[requests.NewName, body(requests.NewName)]) -> Response:
     """Rename an item."""
     return access.answer(access.league.rename(change.name, change.new, side=change.side, **access.writing))
 
 
-@items.post("/leagues/{league}/items/erase-name", response_model=Item, openapi_extra=openapi(requests.OneItem))
+@items.post("/items/erase-name", response_model=Item)
 def erase_name(access: Admin, one: Annotated[requests.OneItem, body(requests.OneItem)]) -> Response:
     """Erase a name for good; the item leaves, and its results stay under its id."""
     return access.answer(access.league.erase_name(one.name, side=one.side, **access.writing))
 
 
-@items.get("/leagues/{league}/rules", response_model=Page[Rule], dependencies=TABLE)
+@items.get("/rules", response_model=Page[Rule], dependencies=TABLE)
 def list_rules(
-    access: Read,
-    after: AfterPair = "",
-    limit: Limit = 100,
-    kind: Literal["exclude", "pin"] | None = None,
+    access: Read, after: AfterPair = "", limit: Limit = 100, kind: Literal["exclude", "pin"] | None = None
 ) -> Response:
     """Exclusions and pins, in the order of ids."""
     return access.answer(access.league.rules(kind, after=after, limit=limit))
 
 
-@items.post("/leagues/{league}/rules/{action}", response_model=dict[str, int], openapi_extra=openapi(requests.Pairs))
+@items.post("/rules/{action}", response_model=dict[str, int])
 def change_rules(
     access: Admin,
     action: Literal["exclude", "unexclude", "pin", "unpin"],
@@ -342,49 +317,43 @@ def change_rules(
 # Results -------------------------------------------------------------------------------------------------------------
 
 
-@results.get("/leagues/{league}/ranking", response_model=Ranking, dependencies=TABLE)
+@results.get("/ranking", response_model=Ranking, dependencies=TABLE)
 def ranking(access: Read, after: After = 0, limit: Limit = 100, search: Text = "") -> Response:
     """The strongest first, each side for itself."""
     return access.answer(access.league.ranking(after=after, limit=limit, search=search))
 
 
-@results.get("/leagues/{league}/results", response_model=Page[PairResult], dependencies=TABLE)
+@results.get("/results", response_model=Page[PairResult], dependencies=TABLE)
 def list_results(access: Read, after: AfterPair = "", limit: Limit = 100, item: Text | None = None) -> Response:
     """Results by pair, in the order of ids; those of one item if it is given."""
     return access.answer(access.league.results(item, after=after, limit=limit))
 
 
-@results.get("/leagues/{league}/progress", response_model=list[ProgressBin], dependencies=TABLE)
+@results.get("/progress", response_model=list[ProgressBin], dependencies=TABLE)
 def progress(access: Read, bins: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
     """Achieved and expected rewards of all proposals, in groups of successive ones."""
     return access.answer(access.league.progress(bins))
 
 
-@results.post(
-    "/leagues/{league}/past-results", response_model=dict[str, int], openapi_extra=openapi(requests.PastResults)
-)
+@results.post("/past-results", response_model=dict[str, int])
 def import_results(access: Admin, past: Annotated[requests.PastResults, body(requests.PastResults)]) -> Response:
     """Take in earlier results before the first proposal; returns their number."""
     return access.answer({"results": access.league.import_results(past.results, **access.writing)})
 
 
-@results.get("/leagues/{league}/history", response_model=Page[Change], dependencies=TABLE)
-def history(
-    access: Read,
-    window: Window,
-    limit: Limit = 100,
-) -> Response:
+@results.get("/history", response_model=Page[Change], dependencies=TABLE)
+def history(access: Read, window: Window, limit: Limit = 100) -> Response:
     """Who changed what, and when."""
     return access.answer(access.league.history(limit=limit, **window))
 
 
-@results.get("/leagues/{league}/fit", response_model=FitTest)
+@results.get("/fit", response_model=FitTest)
 def fit(access: Read) -> Response:
     """Test whether the results fit a product of strengths."""
     return access.answer(access.league.fit())
 
 
-@results.get("/leagues/{league}/why", response_model=Explanation)
+@results.get("/why", response_model=Explanation)
 def why(
     access: Read,
     item: Text | None = None,

@@ -61,13 +61,6 @@ class RemoteStore:
     def create(self, slug: str, *, past: Any = None, key: str | None = None, **settings: Any) -> "RemoteLeague":
         """Create a league, with the parameters of `Store.create`."""
         body = {"slug": slug, **settings} | ({} if past is None else {"past": _past(past)})
-        if "rewards" in body:
-            body["rewards"] = library.parse_rewards(body["rewards"]).notation
-        for name in ("players", "sides"):
-            if isinstance(body.get(name), Mapping):
-                body[name] = {side: list(names) for side, names in body[name].items()}
-            elif body.get(name) is not None:
-                body[name] = list(body[name])
         self.write("POST", "/leagues", records.LeagueInfo, body, key)
         return RemoteLeague(self, slug)
 
@@ -110,8 +103,6 @@ class RemoteStore:
         """Close it."""
         self.close()
 
-    # Requests --------------------------------------------------------------------------------------------------------
-
     def read(self, path: str, kind: type[T], /, **params: Any) -> T:
         """The records at a path."""
         return msgspec.json.decode(self.send("GET", path, params).content, type=kind)
@@ -119,8 +110,8 @@ class RemoteStore:
     def write(self, method: str, path: str, kind: type[T], body: Any, key: str | None, **params: Any) -> T:
         """Send a writing request with a key; returns the records of the answer."""
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
-        if "if_match" in params:
-            headers["If-Match"] = f'"{params.pop("if_match")}"'
+        if (tag := params.pop("if_match", None)) is not None:
+            headers["If-Match"] = f'"{tag}"'
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body, enc_hook=_plain)
         answer = self.send(method, path, params, headers, content)
         return msgspec.json.decode(answer.content or b"null", type=kind)
@@ -183,8 +174,6 @@ class RemoteLeague:
     def _post(self, path: str, kind: type[T], key: str | None, **body: Any) -> T:
         return self.store.write("POST", _path(self.slug) + path, kind, body, key)
 
-    # Pairs and outcomes ----------------------------------------------------------------------------------------------
-
     def ask(
         self, *, available: Iterable[Name] | None = None, fixed: Iterable[Any] | None = None, key: str | None = None
     ) -> records.Proposal:
@@ -212,8 +201,6 @@ class RemoteLeague:
         body = {} if pairs is None else {"pairs": _pairs(pairs)}
         path = f"{_path(self.slug)}/proposals/{number}/void"
         return self.store.write("POST", path, records.Receipt, body or None, key)
-
-    # Items and rules -------------------------------------------------------------------------------------------------
 
     def join(self, *names: str, side: str | None = None, key: str | None = None) -> list[records.Item]:
         """Add items, or let those that left come back. A league of two sides needs `side`."""
@@ -256,15 +243,12 @@ class RemoteLeague:
 
     def configure(self, *, if_match: str | None = None, key: str | None = None, **changes: Any) -> records.LeagueInfo:
         """Change settings; with `if_match`, a `settings_tag`, only if the settings are still those."""
-        params = {} if if_match is None else {"if_match": if_match}
         path = f"{_path(self.slug)}/settings"
-        return self.store.write("PATCH", path, records.LeagueInfo, changes, key, **params)
+        return self.store.write("PATCH", path, records.LeagueInfo, changes, key, if_match=if_match)
 
     def import_results(self, past: Any, *, key: str | None = None) -> int:
         """Take in earlier results before the first proposal."""
         return int(self._post("/past-results", dict[str, int], key, results=_past(past))["results"])
-
-    # Reading ---------------------------------------------------------------------------------------------------------
 
     def info(self) -> records.LeagueInfo:
         """Settings and counts of the league."""
@@ -371,7 +355,11 @@ def _past(past: Any) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value for a body or a query: times as text, numbers of NumPy as those of Python."""
+    """A value for a body or a query: times and distributions as text, numbers of NumPy as those of Python."""
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return value.isoformat() if isinstance(value, datetime) else value.item() if hasattr(value, "item") else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if hasattr(value, "item") or hasattr(value, "notation"):
+        return value.item() if hasattr(value, "item") else value.notation
+    return value if isinstance(value, str | int | float) else list(value)
