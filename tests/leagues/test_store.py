@@ -311,6 +311,7 @@ DAMAGES = {
     "an item": "DELETE FROM mb_item WHERE id = 5",
     "a name": "UPDATE mb_item SET name = 'ann ' WHERE id = 1",
     "a position of an item": "UPDATE mb_item SET position = 9 WHERE id = 1",
+    "byes of an item": "UPDATE mb_item SET byes = byes + 1 WHERE id = 1",
     "a rule of nobody": "UPDATE mb_rule SET b = 50",
     "past results": "DELETE FROM mb_past_result",
     "a past result": "UPDATE mb_past_result SET count = 5",

@@ -150,7 +150,7 @@ class League:
         def resolve(source: Any, league: LeagueRow) -> list[recording.Report]:
             return [recording.resolve(source, league, number, part) for number, part in rows.items()]
 
-        names, reports = self.store.cached_names(self.slug), None
+        names, reports = self.store.cache.names(self.slug), None
         if names is not None:
             with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
                 reports = resolve(names, names.league)

@@ -64,7 +64,7 @@ class Store(AbstractContextManager["Store"]):
         """Open a store, or create it: sqlite:///file.db or postgresql://user@host/name."""
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
-        self._cache = LeagueCache()
+        self.cache = LeagueCache()
         self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
@@ -76,10 +76,6 @@ class Store(AbstractContextManager["Store"]):
 
     # Transactions ----------------------------------------------------------------------------------------------------
 
-    def cached_names(self, slug: str) -> items.NameTable | None:
-        """The names of a league as this process knew them last."""
-        return self._cache.names(slug)
-
     def deciding(self, slug: str) -> Lock:
         """The lock that is held while a proposal of this league is decided in this process."""
         with self._lock:
@@ -90,7 +86,7 @@ class Store(AbstractContextManager["Store"]):
         """A read transaction on a league."""
         with self.database.reading() as connection:
             league = find_league(connection, slug)
-            yield connection, self._cache.get(league), league
+            yield connection, self.cache.get(league), league
 
     def stored_answer(self, connection: Connection, league: LeagueRow, request: Request) -> Any | None:
         """The answer that an equal request was given."""

@@ -43,7 +43,7 @@ def export(connection: Connection, league: LeagueRow, path: Path, *, names: bool
             for line in lines(connection, league, names=names):
                 digest.update(line)
                 file.write(line)
-            file.write(_checksum_line(digest.hexdigest()))
+            file.write(_line({"checksum": digest.hexdigest()}))
     except OSError as error:
         raise LeagueError("bad-value", f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
     return path
@@ -74,10 +74,6 @@ def _line(content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except ValueError:
         raise LeagueError("damaged", f"the store holds numbers that are none: {content!r:.200}.") from None
-
-
-def _checksum_line(digest: str) -> bytes:
-    return _line({"checksum": digest})
 
 
 # Import --------------------------------------------------------------------------------------------------------------
@@ -116,7 +112,7 @@ class ExportFile:
         if not number:
             raise self._damaged("it is empty")
         self.checksum = digest.hexdigest()
-        if before != _checksum_line(self.checksum):
+        if before != _line({"checksum": self.checksum}):
             raise self._damaged(f"line {number} is not the checksum of those before. Export it again")
 
     def _damaged(self, what: str) -> LeagueError:

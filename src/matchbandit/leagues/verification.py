@@ -194,6 +194,7 @@ class _Verifier:
         self.row = _row_decoder(item, number, _integer(0, n_proposals), version)
         self.data = _data_decoders(item, number)
         self.table, self.keys, self.counts = "", dict[str, tuple[int, ...]](), Counter[str]()
+        self.byes = Counter[int]()
         self.sides, self.sizes, self.names = list[int](), [0, 0], set[tuple[int, str]]()
         self.outcomes: dict[tuple[int, int, int], tuple[float | None, int]] = {}
         self.n_results = 0
@@ -220,6 +221,7 @@ class _Verifier:
         for table, n_rows in self.n_rows.items():
             _require(self.counts[table] == n_rows, f"it has {self.counts[table]} rows of {table} instead of {n_rows}")
         _require(not self.outcomes, "the history has outcomes of pairs that are missing")
+        _require(not any(self.byes.values()), "byes of items are not those of the proposals")
         with _as_damage():
             check_size(self.league["sides"], self.league["settings"]["policy"], self.sizes)
         return self.league | {"n_results": self.n_results}
@@ -231,6 +233,7 @@ class _Verifier:
         self.names.add((row.side, row.name))
         self.sides.append(row.side)
         self.sizes[row.side] += 1
+        self.byes[row.id] = row.byes
 
     def _change(self, row: Any) -> None:
         is_action = row.action in self.data and (row.action == "create") == (row.version == 1)
@@ -248,6 +251,7 @@ class _Verifier:
     def _proposal(self, row: Any) -> None:
         self._end_proposal()
         self.proposal, self.pairs, self.taken = row, [], list(row.byes)
+        self.byes.subtract(row.byes)
 
     def _proposal_pair(self, row: Any) -> None:
         proposal: Any = self.proposal
