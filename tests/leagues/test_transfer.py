@@ -227,7 +227,7 @@ def refusal(store: Store, content: bytes, **options: Any) -> str:
         (0, b'"title":"Chess"', b'"title":5', "line 1: Expected `str`, got `int` - at `$.settings.title`"),
         (0, b'"slug":"club"', b'"slug":"../x"', "line 1: the name of a league is"),
         (0, b'"policy":"cucb"', b'"policy":"magic"', "line 1: unknown policy 'magic'"),
-        (0, b'"options":{}', b'"options":{"a":[[[1]]]}', "line 1: unknown option"),
+        (0, b'"options":{}', b'"options":{"a":[[[1]]]}', "line 1: Expected"),
     ],
 )
 def test_import_league_names_what_is_wrong(empty_store, exports, line, old, new, words):

@@ -66,7 +66,7 @@ _TYPES: dict[Any, Any] = {
     Boolean: bool,
     Text: Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00]*$")],
 }
-_SETTINGS = get_type_hints(LeagueSettings) | {"deadline": float | None}
+_SETTINGS = get_type_hints(LeagueSettings) | {"deadline": float | None, "options": dict[str, bool | int | float | str]}
 
 
 def _struct(name: str, fields: Iterable[Any], **options: Any) -> Any:
