@@ -40,10 +40,8 @@ def _create(connection: Connection, url: str) -> None:
     if connection.dialect.name != "sqlite":  # a database on a server may be shared
         existing &= schema.metadata.tables.keys()
     if existing:
-        other = (
-            f"the store {url} is the database of another program: it has a table {min(existing)!r}. Use another one."
-        )
-        raise LeagueError("store-unusable", other)
+        table = f"a table {min(existing)!r} that it did not create"
+        raise LeagueError("store-unusable", f"the store {url} is another program's database: it has {table}.")
     schema.metadata.create_all(connection, checkfirst=False)
     create_views(connection)
     connection.execute(schema.store.insert().values(id=1, version=schema.VERSION, secret=secrets.token_hex(32)))
