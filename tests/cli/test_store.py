@@ -30,7 +30,7 @@ def test_check_says_what_is_wrong_and_exits_with_1(store):
     assert store("check")[:2] == (0, "no problems: 2 leagues checked\n")
     assert json.loads(store("check", "--json")[1]) == {"ok": True, "problems": [], "leagues": {"chess": [], "club": []}}
     with closing(sqlite3.connect("matchbandit.db")) as file:
-        file.execute("UPDATE mb_proposal SET policy = 'none' WHERE league_id = 1")
+        file.execute("UPDATE mb_proposal SET due = 'soon' WHERE league_id = 1")
         file.commit()
     code, out, err = store("check")
     assert (code, err) == (1, "")

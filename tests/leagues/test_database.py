@@ -243,7 +243,7 @@ def test_the_database_of_another_program_is_left_alone(tmp_path):
         connection.execute("CREATE TABLE orders (id INTEGER)")
     error = refusal(f"sqlite:///{tmp_path}/shop.db")
     assert error.code == "store-unusable"
-    assert "is the database of another program: it has a table 'orders'" in str(error)
+    assert "is another program's database: it has a table 'orders'" in str(error)
     assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("orders",)]
     connection.close()
 

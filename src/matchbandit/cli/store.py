@@ -94,7 +94,7 @@ def prune(
     Old idempotency keys, ended tokens and sessions, and leagues that were deleted 30 days ago. A server does so every
     day.
     """
-    pruned = store.prune(keys=older_than, access=older_than, dry_run=dry_run)
+    pruned = store.prune(older_than=older_than, dry_run=dry_run)
     parts = [plural(pruned.keys, "key"), plural(pruned.tokens, "token"), plural(pruned.sessions, "session")]
     leagues = plural(len(pruned.leagues), "league")
     names = f" ({', '.join(pruned.leagues)})" if pruned.leagues else ""

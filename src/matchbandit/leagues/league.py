@@ -151,7 +151,7 @@ class League:
         def resolve(source: Any, league: LeagueRow) -> list[recording.Report]:
             return [recording.resolve(source, league, number, part) for number, part in rows.items()]
 
-        names, reports = self.store.cached_names(self.slug), None
+        names, reports = self.store.cache.names(self.slug), None
         if names is not None:
             with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
                 reports = resolve(names, names.league)
@@ -258,7 +258,7 @@ class League:
                 tx.record("configure", different)
                 tx.update(settings=old | different)
             if "policy" in different:
-                items.check_size(tx.league, items.count_items(tx)[1])
+                items.check_size(league.sides, different["policy"], items.count_items(tx))
             return True
 
         self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)

@@ -71,7 +71,7 @@ def write_proposal(tx: Transaction, inputs: Inputs, draft: Draft, fit: FitTest |
     league, settings, number, n_pairs = inputs.state.league, tx.league.settings, inputs.number, len(draft.pairs)
     fixed = [pair.ids for pair in draft.pairs if pair.fixed]
     content = {"proposal": number, "n_pairs": n_pairs}
-    version = tx.record("ask", content, rules=bool(fixed), n_proposals=number)
+    version = tx.record("ask", content, rules=bool(fixed), proposals=1)
     if fit is not None:
         tx.update(fit=stored_fit(fit, league.version))
     row = vars(draft) | {"number": number, "based_on": league.version, "n_results": league.n_results}

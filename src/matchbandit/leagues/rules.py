@@ -33,7 +33,7 @@ def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
     for pair in ids:
         if existing.get(pair, kind) != kind:
             raise LeagueError("contradiction", f"{index.pair_text(pair)} {REMOVE_FIRST[existing[pair]]}")
-        erased = [item for item in pair if kind == "pin" and index.is_erased(item)]
+        erased = [item for item in pair if kind == "pin" and index.row(item).name is None]
         if erased:
             raise LeagueError("not-supported", f"{index.name(erased[0])} was erased, and is not proposed any more.")
     new = [pair for pair in ids if pair not in existing]
