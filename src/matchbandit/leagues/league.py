@@ -261,7 +261,7 @@ class League:
                 items.check_size(league.sides, different["policy"], items.count_items(tx))
             return True
 
-        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
+        self.store.write(self.slug, Request(key, "configure", [changes, if_match]), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:
