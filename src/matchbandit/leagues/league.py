@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from operator import attrgetter
 from pathlib import Path
 from random import uniform
@@ -39,7 +39,7 @@ from matchbandit.leagues.records import (
     Rule,
 )
 from matchbandit.leagues.settings import LeagueSettings, settings_tag
-from matchbandit.leagues.state import LeagueState
+from matchbandit.leagues.state import CachedLeague, LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league, is_replay
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 MAX_PAUSE_S = 0.05
 """Before a decision that became out of date is made again."""
+MAX_TRIES = 3
+"""Decisions that may become out of date before one is made with the league locked."""
 _SLOW_TEST = "The test of the model takes longer than the time limit in so large a league."
 
 
@@ -86,17 +88,23 @@ class League:
 
         # Decide without a transaction, and again if another process proposed or changed a rule meanwhile.
         last_try = monotonic() + self.store.database.timeout
-        while True:
+        for n_tries in count(1):
             with self.store.deciding(self.slug):  # two threads at once would conflict anyway
-                proposal = self._ask(request, names, pairs, by)
+                proposal = self._ask(request, names, pairs, by, locked=n_tries > MAX_TRIES)
             if proposal is not None:
                 return proposal
             if monotonic() > last_try:
                 raise LeagueError("store-busy", f"others change the league {self.slug!r} all the time. Try again.")
             sleep(uniform(0.0, MAX_PAUSE_S))
+        raise AssertionError("the loop ends by itself")
 
-    def _ask(self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str) -> Proposal | None:
-        """Decide and write a proposal; None if it was out of date."""
+    def _ask(
+        self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str, *, locked: bool
+    ) -> Proposal | None:
+        """Decide and write a proposal; None if it was out of date.
+
+        With `locked`, a quick decision that is out of date is made again while nobody else can write.
+        """
         with self.store.reading(self.slug) as (connection, cached, league):
             executed: int | None = self.store.stored_answer(connection, league, request)
             if executed is not None:
@@ -109,7 +117,7 @@ class League:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
         if overdue:  # the outcomes that a passed deadline sets are among the results to decide from
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
-            return self._ask(request, names, fixed, by)
+            return self._ask(request, names, fixed, by, locked=locked)
         draft: deciding.Draft
         if deciding.is_slow(inputs):
             draft = self.store.workers.run(deciding.decide, inputs, too_slow=deciding.too_slow(inputs))
@@ -119,10 +127,15 @@ class League:
         written: list[Proposal] = []
 
         def write(tx: Transaction) -> int | None:
+            latest, decision = inputs, draft
             if tx.league.decision_version > inputs.state.league.version:
-                return None
-            written.append(proposals.write_proposal(tx, inputs, draft, fit))
-            return inputs.number
+                if not locked or deciding.is_slow(inputs):
+                    return None
+                state = LeagueState.read(tx.connection, tx.league, inputs.state)
+                latest = deciding.prepare(tx.connection, state, available=names, fixed=fixed)
+                decision = deciding.decide(latest, CachedLeague())
+            written.append(proposals.write_proposal(tx, latest, decision, fit))
+            return latest.number
 
         answer = self.store.write(self.slug, request, write, by=by)
         if answer is None:
