@@ -3,8 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import pytest
-
 from matchbandit.leagues import VOID, LeagueError, Store, deciding
 
 PEOPLE = ["ann", "bob", "cem", "dee"]
