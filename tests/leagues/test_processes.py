@@ -113,8 +113,8 @@ def test_many_rounds_of_four_processes_lose_and_double_nothing(store_url: str):
 
 
 @pytest.mark.slow
-def test_twenty_kills_of_four_processes_lose_and_double_nothing(store_url: str):
-    kill_some(store_url, processes=4, kills=20)
+def test_ten_kills_of_four_processes_lose_and_double_nothing(store_url: str):
+    kill_some(store_url, processes=4, kills=10)
 
 
 def test_a_torn_commit_leaves_the_store_as_before(sqlite_url: str, tmp_path: Path):
@@ -160,4 +160,4 @@ def test_method_that_is_killed_and_repeated_is_executed_once(name: str, new_copy
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRITES)
 def test_method_that_is_killed_in_many_places_and_repeated_is_executed_once(name: str, new_copy: Callable[[], str]):
-    kill_a_write(new_copy, name, kills=30)
+    kill_a_write(new_copy, name, kills=12)
