@@ -1,12 +1,14 @@
 """`matchbandit serve`: leagues over HTTP. Its options are the settings of the server."""
 
 import inspect
+import os
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.cli.league.parameters import store_url
+from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import need
 
 
@@ -43,6 +45,10 @@ class ServeCommand(TyperCommand):
         from matchbandit.leagues.service.app import serve
         from matchbandit.leagues.service.settings import Settings
 
+        known = [f"MATCHBANDIT_{name.upper()}" for name in ("cache", "traceback", *Settings.model_fields)]
+        for name in os.environ:
+            if name.startswith("MATCHBANDIT_") and name not in known:
+                raise unknown("variable", name, known)
         try:
             settings = Settings(**{name: value for name, value in ctx.params.items() if value is not None})
         except ValidationError as error:
@@ -50,6 +56,7 @@ class ServeCommand(TyperCommand):
             name = str(first["loc"][0])
             option = f"--{name.replace('_', '-')}, or MATCHBANDIT_{name.upper()}"
             raise MatchbanditError(f"{option}: {first['msg']}; got {first['input']!r}.") from None
+        settings.store = store_url(settings.store)
         serve(settings)
 
 

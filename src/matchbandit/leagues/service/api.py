@@ -156,7 +156,9 @@ def restore_league(access: Admin) -> Response:
 
 @leagues.delete("/leagues/{league}", status_code=204, response_class=Response)
 def delete_league(access: Admin, now: bool = False) -> Response:
-    """Delete the league; it can be restored for 30 days, unless `now` is true."""
+    """Delete the league; it can be restored for 30 days, unless `now` is true, for tokens of all leagues."""
+    if now and access.token.leagues is not None:
+        raise LeagueError("not-allowed", "the token is for some leagues: it can delete, but not erase at once.")
     access.store.delete(access.slug, now=now, **access.writing)
     return no_content()
 
