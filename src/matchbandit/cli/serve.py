@@ -2,13 +2,14 @@
 
 import inspect
 import os
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from matchbandit.cli.league.parameters import store_url
-from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 
 
@@ -45,10 +46,11 @@ class ServeCommand(TyperCommand):
         from matchbandit.leagues.service.app import serve
         from matchbandit.leagues.service.settings import Settings
 
-        known = [f"MATCHBANDIT_{name.upper()}" for name in ("cache", "traceback", *Settings.model_fields)]
-        for name in os.environ:
-            if name.startswith("MATCHBANDIT_") and name not in known:
-                raise unknown("variable", name, known)
+        for variable in os.environ:
+            prefix, _, name = variable.partition("MATCHBANDIT_")
+            near = get_close_matches(name.lower(), Settings.model_fields, n=1, cutoff=0.7)
+            if not prefix and near and name.lower() != near[0]:  # a program of one's own may have others
+                raise MatchbanditError(f"unknown variable {variable}; did you mean MATCHBANDIT_{near[0].upper()}?")
         try:
             settings = Settings(**{name: value for name, value in ctx.params.items() if value is not None})
         except ValidationError as error:
