@@ -158,3 +158,10 @@ def test_info_counts(club):
     assert (info.items, info.active, info.proposals, info.waiting, info.results) == (5, 5, 11, 10, 7)
     club.exclude([("ann", "bob")])
     assert (club.info().exclusions, club.info().pins) == (1, 0)
+
+
+def test_items_are_found_by_name_and_side(sqlite_store):
+    shop = sqlite_store.create("shop", sides={"ads": ["ann", "anna"], "slots": ["ann", "top"]})
+    assert [item.id for item in shop.items(name=" ann ")] == [1, 3]
+    assert [item.id for item in shop.items(name="ann", side="slots")] == [3]
+    assert [item.id for item in shop.items(search="ann", side="ads")] == [1, 2]

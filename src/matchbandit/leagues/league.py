@@ -22,6 +22,7 @@ from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
 from matchbandit.leagues.model import MAX_TESTED_ITEMS, StrengthModel, is_test_due, stored_fit, warning
+from matchbandit.leagues.names import collapse_spaces
 from matchbandit.leagues.reading import Bounds
 from matchbandit.leagues.records import (
     Change,
@@ -310,12 +311,24 @@ class League:
             return reading.league_info(connection, [league])[0]
 
     def items(
-        self, *, after: int = 0, limit: int | None = None, search: str = "", active: bool | None = None
+        self,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        search: str = "",
+        name: str | None = None,
+        side: str | None = None,
+        active: bool | None = None,
     ) -> Page[Item]:
-        """Items in the order of their ids."""
+        """Items in the order of their ids: all, or those of this name, side or presence; `search` is part of a name."""
         with self._state() as (_, state):
             text, records = search.casefold(), (reading.item_record(state, row.id) for row in state.items[after:])
-            rows = (row for row in records if active in (None, row.active) and text in row.name.casefold())
+            wanted = {"name": None if name is None else collapse_spaces(name), "side": side, "active": active}
+            rows = (
+                row
+                for row in records
+                if text in row.name.casefold() and all(value in (None, getattr(row, k)) for k, value in wanted.items())
+            )
             return reading.first_rows([*islice(rows, limit and limit + 1)], limit, attrgetter("id"))
 
     def proposal(self, number: int) -> Proposal:

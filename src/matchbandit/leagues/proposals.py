@@ -149,6 +149,7 @@ def progress(connection: Connection, state: LeagueState, bins: int) -> list[Prog
             func.sum(sums.c.expected_so_far),
             func.sum(_proposal.c.low * share),
             func.sum(_proposal.c.high * share),
+            func.sum(_proposal.c.best * share),
             func.min(_proposal.c.n_results),
         )
         .join(sums, sums.c.number == _proposal.c.number)
@@ -158,7 +159,7 @@ def progress(connection: Connection, state: LeagueState, bins: int) -> list[Prog
         .order_by(group)
     )
     return [
-        ProgressBin(first, last, at, int(results), reward, *(expected if n_results else (None, None, None)))
+        ProgressBin(first, last, at, int(results), reward, *(expected if n_results else (None,) * 4))
         for first, last, at, results, reward, *expected, n_results in connection.execute(
             query, {"of_league": state.league.id, "first": 1, "last": state.league.n_proposals}
         )

@@ -166,6 +166,8 @@ class ProgressBin:
     low: float | None
     """The sum of the lower ends of the 90 % intervals of these means, around which results scatter."""
     high: float | None
+    best: float | None
+    """What it had expected of its best guesses, for as many pairs; the difference is the cost of exploring."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,11 @@ def test_the_server_answers_what_is_in_progress_before_it_stops(start, sqlite_ur
         assert server.process.wait(60) == 0
 
 
-@pytest.mark.parametrize("environment", [{"MATCHBANDIT_STORE": "sqlite:////none/a.db"}, {}], ids=["store", "port"])
+@pytest.mark.parametrize(
+    "environment",
+    [{"MATCHBANDIT_STORE": "sqlite:////none/a.db"}, {"MATCHBANDIT_PROT": "1"}, {}],
+    ids=["store", "variable", "port"],
+)
 def test_a_server_that_cannot_start_says_why(sqlite_url, monkeypatch, environment):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         monkeypatch.setenv("MATCHBANDIT_PORT", str(taken.getsockname()[1]))

@@ -259,10 +259,17 @@ def _count(access: Access, receipts: list[Receipt]) -> list[Receipt]:
 
 @items.get("/items", response_model=Page[Item], dependencies=TABLE)
 def list_items(
-    access: Read, after: After = 0, limit: Limit = 100, search: Text = "", active: bool | None = None
+    access: Read,
+    after: After = 0,
+    limit: Limit = 100,
+    search: Text = "",
+    name: Text | None = None,
+    side: Text | None = None,
+    active: bool | None = None,
 ) -> Response:
     """Items in the order of their ids."""
-    return access.answer(access.league.items(after=after, limit=limit, search=search, active=active))
+    page = access.league.items(after=after, limit=limit, search=search, name=name, side=side, active=active)
+    return access.answer(page)
 
 
 @items.post("/items", response_model=list[Item], status_code=201)
