@@ -116,6 +116,11 @@ def test_void_takes_some_pairs_or_all_that_are_missing(club: League, proposal: P
     assert club.void(1).recorded == 1
     assert club.void(1).recorded == 0
     assert recorded(club) == [VOID, VOID]
+
+
+def test_void_of_an_unknown_proposal_is_refused(club: League, proposal: Proposal):
+    with pytest.raises(LeagueError, match="there is no proposal 2; the last one is 1"):
+        club.void(2)
     assert club.results().rows == []
 
 

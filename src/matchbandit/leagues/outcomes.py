@@ -134,8 +134,6 @@ def correct(tx: Transaction, report: Report) -> Receipt:
 def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Receipt:
     """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
     listed = waiting(tx, number) if pairs is None else as_list("pairs", pairs)
-    if not listed:
-        return Receipt(number, 0, 0, _close(tx, number, 0))
     return tell(tx, resolve(tx.connection, tx.league, number, [(pair, VOID) for pair in listed]))
 
 

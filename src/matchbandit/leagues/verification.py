@@ -42,7 +42,7 @@ _Reward = float | None
 _TYPES: dict[Any, Any] = {
     Integer: _Count,
     BigInteger: _Large,
-    Float: float,
+    Float: Annotated[float, Meta(ge=-1e300, le=1e300)],  # so that sums of them are finite
     Boolean: bool,
     Text: Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00]*$")],
 }
@@ -221,6 +221,7 @@ class _Verifier:
         _require(row.version == last + 1, f"change {row.version} comes after {last}")
         _require(action in _data and (action == "create") == (not last), f"{action!r} is no action, or not here")
         _require(_is_time(row.at), f"{row.at!r} is not a time")
+        _require(row.by.isprintable(), f"{row.by!r} is no author")  # it is shown in terminals
         data = _data[action].decode(row.data)
         for pair in getattr(data, "pairs", ()):
             self._require_pair(pair, len(self.sides))

@@ -118,6 +118,13 @@ def test_a_list_is_csv_for_who_prefers_it(api: httpx.Client, played: str, name: 
         assert api.get(path, headers=headers, params=params).headers["content-type"] == "application/json"
 
 
+@pytest.mark.parametrize("number", ["01", "0", "x", "1 ", ""])
+def test_numbers_of_proposals_are_written_in_one_way(api: httpx.Client, played: str, number: str) -> None:
+    outcomes = [{"pair": ["ann", "bob"], "reward": 1}]
+    answer = api.post(f"{played}/outcomes", json={"proposals": {"1": outcomes, number: outcomes}})
+    assert code_of(answer) == "bad-request"
+
+
 @pytest.mark.parametrize("name", ["items", "proposals", "summaries", "history", "ranking", "results", "rules"])
 def test_pages_of_a_list_are_linked(api: httpx.Client, played: str, name: str) -> None:
     api.post(f"{played}/proposals/1/outcomes", json={"outcomes": [{"pair": [1, 2], "reward": 1}]})

@@ -220,6 +220,7 @@ def test_a_session_ends_by_logging_out_and_with_its_token(club: League, client: 
     desk.page("/", 303)
     response = desk.post("/leagues/club/ask", ORIGIN | {"Referer": "http://testserver/leagues/club"})
     assert response.headers["location"] == "/login?next=/leagues/club"
+    assert desk.post("/leagues/club/ask", ORIGIN | {"Referer": "http://["}).headers["location"] == "/login?next=/"
     desk = new_desk(client, store)
     tokens.revoke(store, tokens.list_all(store)[-1].id)
     desk.page("/", 303)
@@ -261,6 +262,7 @@ def test_a_scope_shows_its_forms_and_refuses_others(
     [
         ({}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "http://testserver", "Sec-Fetch-Site": "cross-site"}, 403),
         ({"Origin": "http://testserver"}, 303),
@@ -363,6 +365,7 @@ def test_a_form_with_nonsense_is_refused(club: League, desk: Desk, content: byte
         ("/?search=%00", 400),
         ("/leagues/club/history?since=yesterday", 422),
         ("/leagues/club/rules?after=x", 422),
+        ("/leagues/club/rules?after=9999999999-1", 422),
     ],
 )
 def test_a_wrong_address_is_explained_on_a_page(club: League, desk: Desk, path: str, status: int) -> None:
