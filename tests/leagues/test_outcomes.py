@@ -117,6 +117,11 @@ def test_void_takes_some_pairs_or_all_that_are_missing(club, proposal):
         club.void(9)
     assert caught.value.code == "unknown-proposal"
     assert recorded(club) == [VOID, VOID]
+
+
+def test_void_of_an_unknown_proposal_is_refused(club: League, proposal: Proposal):
+    with pytest.raises(LeagueError, match="there is no proposal 2; the last one is 1"):
+        club.void(2)
     assert club.results().rows == []
 
 

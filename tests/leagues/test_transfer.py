@@ -229,6 +229,8 @@ def test_import_league_names_what_is_wrong(sqlite_store, exports, line, old, new
         ("change", '"action":"tell"', '"action":"ask"', "Object contains unknown field `outcomes`"),
         ("change", '"at":"2026-11-16', '"at":"2026-02-30', "day is out of range for month - at `$.at`"),
         ("change", '"by":"python"', '"by":"\\u0000"', "Expected `str` matching regex"),
+        ("change", '"by":"python"', '"by":"\\u001b[2J"', "'\\x1b[2J' is no author"),
+        ("proposal", '"expected":', '"expected":1e308,"x":', "Expected `float` <= 1e+300"),
         ("change", '"no_rematch":0', '"no_rematch":0.5', "Expected `int`, got `float`"),
         ("change", '"items":[4]', '"items":[44]', "Expected `int` <= 7 - at `$.items[0]`"),
         ("proposal", '"due":"2026-11-16T09', '"due":"soon', "is not a time - at `$.due`"),

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.names import collapse_spaces, item_label, label_number, normalize_name
+from matchbandit.leagues.names import MAX_NAME_LENGTH, collapse_spaces, item_label, label_number, normalize_name
 from matchbandit.leagues.transaction import LeagueRow, Transaction
 
 Name = str | int
@@ -19,6 +19,8 @@ MAX_COMPARED = 500
 """Names among which an unknown one is searched for: those with the same first letter, or that contain it."""
 _FEW = 200
 """Up to this many names are looked up one by one; for more, all items are read."""
+_MAX_ID = 2**31 - 1
+"""Of the column; PostgreSQL refuses to compare it with more."""
 _item = schema.item
 _ALL = select(_item.c.id, _item.c.side, _item.c.name, _item.c.active).where(_item.c.league_id == bindparam("of_league"))
 _SOME = _ALL.where(
@@ -112,14 +114,15 @@ class NameIndex:
         if names is not None and row is not None and row.side not in sides:
             hint = f"it is one of {names[row.side]}. A pair is one of {names[0]}, then one of {names[1]}."
         else:
-            near = self._similar(text.casefold(), sides) if number is None and self._connection is not None else None
+            near = self._similar(text.casefold(), sides) if number is None and len(text) <= MAX_NAME_LENGTH else None
             hint = f"did you mean {near!r}?" if near else ""
         problem = f"no {kind} is named {text[:60]!r}" if number is None else f"no {kind} has the id {number}"
         return LeagueError("unknown-item", f"{problem}; {hint}" if hint else f"{problem}.")
 
     def _similar(self, text: str, sides: Sequence[int]) -> str | None:
         """The name that was meant: in other case, one word of it, or with a typing error."""
-        assert self._connection is not None
+        if self._connection is None:
+            return None
         like = or_(_item.c.name.istartswith(text[:1], autoescape=True), _item.c.name.icontains(text, autoescape=True))
         query = select(_item.c.name).where(_item.c.league_id == self._league.id, _item.c.side.in_(sides), like)
         names = {name.casefold(): str(name) for name in self._connection.execute(query.limit(MAX_COMPARED)).scalars()}
@@ -133,7 +136,7 @@ def _read_names(connection: Connection, league: LeagueRow, wanted: list[object])
     parameters: dict[str, Any] = {"of_league": league.id}
     if len(wanted) <= _FEW:
         names = {text for name in wanted for text in _spellings(name)}
-        ids = [number for text in names if (number := label_number(text)) is not None]
+        ids = [number for text in names if (number := label_number(text)) is not None and number <= _MAX_ID]
         parameters |= {"names": sorted(names), "ids": ids}
     return NameTable(league, connection.execute(_SOME if "names" in parameters else _ALL, parameters))
 

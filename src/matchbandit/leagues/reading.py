@@ -112,7 +112,7 @@ def parse_time(time: str | datetime) -> str:
 def _parse_ids(text: str) -> Ids:
     """The pair after which a page begins, such as 3-7; the empty text is before all pairs."""
     first, _, second = text.partition("-")
-    if text and not (first.isdecimal() and second.isdecimal() and len(text) < 19):
+    if text and not (first.isdecimal() and second.isdecimal() and max(len(first), len(second)) < 10):
         raise LeagueError("bad-value", f"after must be the value of `next` of the page before; got {text!r}.")
     return (int(first), int(second)) if text else (0, 0)
 

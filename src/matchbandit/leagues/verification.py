@@ -62,7 +62,7 @@ _tuple: Any = tuple
 _TYPES: dict[Any, Any] = {
     Integer: _integer(0, 2**31 - 1),
     BigInteger: _integer(0, 2**63 - 1),
-    Float: float,
+    Float: Annotated[float, Meta(ge=-1e300, le=1e300)],  # so that sums of them are finite
     Boolean: bool,
     Text: Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00]*$")],
 }
@@ -238,6 +238,7 @@ class _Verifier:
     def _change(self, row: Any) -> None:
         is_action = row.action in self.data and (row.action == "create") == (row.version == 1)
         _require(is_action, f"{row.action!r} is no action, or not here")
+        _require(row.by.isprintable(), f"{row.by!r} is no author")  # it is shown in terminals
         data = self.data[row.action].decode(row.data)
         if row.action in ("tell", "correct"):
             self.outcomes |= {(data.proposal, a, b): (reward, row.version) for a, b, *_, reward in data.outcomes}

@@ -38,7 +38,7 @@ def transport(store: Store, portal: BlockingPortal) -> Callable[..., AppTranspor
     """Makes transports to an app over the store, with these settings."""
 
     def make(served: Store | None = None, **settings: Any) -> AppTransport:
-        return AppTransport(create_app(served or store, Settings(token_seconds=0.0, **settings)), portal)
+        return AppTransport(create_app(served or store, Settings(**{"token_seconds": 0.0, **settings})), portal)
 
     return make
 

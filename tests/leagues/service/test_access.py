@@ -30,7 +30,15 @@ def test_a_revoked_token_is_refused(connect, store, club):
     assert code_of(http.get(club)) == "no-token"
 
 
-def test_a_scope_includes_those_before_it(connect, club):
+def test_a_session_is_no_token_and_a_token_no_session(connect, store, club):
+    token, secret = tokens.create(store, "test", scope="admin")
+    session = tokens.log_in(store, token)
+    pages, http = connect(token=session, token_seconds=60.0), connect(token=secret)
+    assert pages.get("/", headers={"Cookie": f"matchbandit={session}"}).is_success
+    assert http.get(club).is_success
+    assert code_of(pages.get(club)) == "no-token"
+    assert code_of(http.get("/", headers={"Cookie": f"matchbandit={secret}"})) == "no-token"
+
     statuses = {
         scope: [
             http.get(club).status_code,

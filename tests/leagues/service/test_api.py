@@ -138,6 +138,13 @@ def test_a_list_is_csv_for_who_prefers_it(api, played):
             assert api.get(path, headers=headers, params=params).headers["content-type"] == "application/json"
 
 
+def test_numbers_of_proposals_are_written_in_one_way(api, played):
+    outcomes = [{"pair": ["ann", "bob"], "reward": 1}]
+    for number in ("01", "0", "x", "1 ", ""):
+        answer = api.post(f"{played}/outcomes", json={"proposals": {"1": outcomes, number: outcomes}})
+        assert code_of(answer) == "bad-request", number
+
+
 def test_pages_of_a_list_are_linked(api, played):
     api.post(f"{played}/proposals/1/outcomes", json={"outcomes": [{"pair": [1, 2], "reward": 1}]})
     api.post(f"{played}/proposals")

@@ -205,6 +205,7 @@ def test_a_session_ends_by_logging_out_and_with_its_token(club, client, store):
     desk.page("/", 303)
     response = desk.post("/leagues/club/ask", ORIGIN | {"Referer": "http://here/leagues/club"})
     assert response.headers["location"] == "/login?next=/leagues/club"
+    assert desk.post("/leagues/club/ask", ORIGIN | {"Referer": "http://["}).headers["location"] == "/login?next=/"
     desk = new_desk(client, store)
     tokens.revoke(store, tokens.list_all(store)[-1].id)
     desk.page("/", 303)
@@ -244,6 +245,7 @@ def test_a_scope_shows_its_forms_and_refuses_others(club, client, store, scope, 
     [
         ({}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "http://here", "Sec-Fetch-Site": "cross-site"}, 403),
         ({"Origin": "http://here"}, 303),
@@ -344,7 +346,7 @@ def test_a_wrong_address_is_explained_on_a_page(club, desk):
             "/?search=%00",
             *(f"{home}/{path}" for path in ("proposals/x", f"items/{10**20}", "confirm/x")),
         ),
-        422: (f"{home}/history?since=yesterday", f"{home}/rules?after=x"),
+        422: (f"{home}/history?since=yesterday", f"{home}/rules?after=x", f"{home}/rules?after=9999999999-1"),
     }
     for status, paths in wrong.items():
         for path in paths:

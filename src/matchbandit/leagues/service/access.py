@@ -162,7 +162,7 @@ class Gate:
     def __init__(self, store: Store, settings: Settings) -> None:
         """For the tokens of a store."""
         self._store, self._settings = store, settings
-        self._tokens: RecentlyUsed[str, tuple[Token | None, float]] = RecentlyUsed(10_000)
+        self._tokens: RecentlyUsed[tuple[Any, str], tuple[Token | None, float]] = RecentlyUsed(10_000)
         self._next_at: RecentlyUsed[str, float] = RecentlyUsed(10_000)
         """When each token would be at its rate again."""
         self._limiters: RecentlyUsed[tuple[str, str], CapacityLimiter] = RecentlyUsed(30_000)
@@ -177,7 +177,8 @@ class Gate:
 
         `in_outage` accepts a token that was valid lately while the store is away.
         """
-        token, checked = self._tokens.get(secret, (None, 0.0))
+        key = find, secret  # a session is no token for the API, nor the reverse
+        token, checked = self._tokens.get(key, (None, 0.0))
         age = time.monotonic() - checked
         if token is not None and age < self._settings.token_seconds:
             return token
@@ -188,14 +189,14 @@ class Gate:
                 async with self._turn("address", address, "unknown tokens from this address"), slow_refusals():
                     token = await to_thread.run_sync(find, self._store, secret, limiter=self._unknown)
                     if token is None:
-                        self._tokens.pop(secret, None)
+                        self._tokens.pop(key, None)
                         raise LeagueError("no-token", f"there is no such token, or it has ended. {_HINT}")
         except LeagueError as error:
             if token is not None and in_outage and age < _OUTAGE_SECONDS and CODES[error.code].status == 503:
                 return token
             raise
-        self._tokens.get_or(secret, lambda: (None, 0.0))
-        self._tokens[secret] = token, time.monotonic()
+        self._tokens.get_or(key, lambda: (None, 0.0))
+        self._tokens[key] = token, time.monotonic()
         return token
 
     @asynccontextmanager

@@ -1,5 +1,6 @@
 """The JSON API: routes that check the token, read the body, call a method of a league and return its records."""
 
+import re
 import tempfile
 from pathlib import Path as File
 from typing import Annotated, Any, Literal
@@ -222,7 +223,7 @@ def tell(access: Play, number: Number, sent: Outcomes) -> Response:
 @proposals.post("/outcomes", response_model=list[Receipt])
 def tell_many(access: Play, sent: Annotated[requests.Proposals, body(requests.Proposals)]) -> Response:
     """Record outcomes of several proposals; all or none."""
-    if not all(number.isascii() and number.isdecimal() and len(number) < 19 for number in sent.proposals):
+    if not all(re.fullmatch(r"[1-9][0-9]{0,17}", number) for number in sent.proposals):  # 01 would be 1 again
         raise LeagueError("bad-request", "the keys of `proposals` are numbers of proposals.", field="proposals")
     rows = {int(number): _outcomes(part) for number, part in sent.proposals.items()}
     return access.answer(_count(access, access.league.tell_many(rows, **access.writing)))

@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -117,7 +117,8 @@ def page(
 def show_problem(request: Request, error: LeagueError) -> Response:
     """The page for an error; who is not logged in may do so, and then sees the page that they wanted."""
     if error.code == "no-token":
-        path = request.url.path if request.method == "GET" else urlsplit(request.headers.get("referer", "")).path
+        referer = request.headers.get("referer", "").partition("?")[0].split("/", 3)  # not parsed: it may be no URL
+        path = request.url.path if request.method == "GET" else f"/{''.join(referer[3:])}"
         return RedirectResponse(f"/login?next={quote(local_path(path))}", 303, _HEADERS)
     _, title, retry_after = CODES[error.code]
     response = page(request, "problem", title, error=error)
@@ -157,7 +158,7 @@ def parse_form(content: bytes | bytearray) -> Form:
 
 async def read_form(request: Request, limit: int) -> Form:
     """A form from one of our own pages: browsers say where it is from, and no page can make them lie."""
-    site, origin = request.headers.get("sec-fetch-site"), urlsplit(request.headers.get("origin", "")).netloc
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin", "").partition("://")[2]
     if site != "same-origin" if site else not origin or origin != request.headers.get("host"):
         raise LeagueError("not-allowed", "this form was not sent from a page of this server. Open the page, try again.")
     content = bytearray()
