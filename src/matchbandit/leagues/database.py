@@ -125,7 +125,7 @@ class Database:
         if lock is not None and not lock.acquire(timeout=self.timeout):
             raise LeagueError(_BUSY, f"the store {self.display_url} is busy with other requests. Try again.")
         try:
-            if "writes" in options and self._file is not None and _identity(self._file) != self._identity:
+            if self._file is not None and self._identity not in (None, _identity(self._file)):
                 advice = "Restart this program; stop it before you restore a backup."
                 raise self._unusable(f"was replaced or removed while it was in use. {advice}")
             with self._errors(), self.engine.connect() as connection:
@@ -289,7 +289,10 @@ def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
     common = {"pool_size": 8, "pool_timeout": timeout}
     if url.get_backend_name() == "postgresql":
         # A connection that was lost, such as by a restart of PostgreSQL, is replaced when it is taken from the pool.
-        options = f"{url.query.get('options', '')} -c lock_timeout={round(1000 * timeout)}"
+        # Nor does a unit that was cut off in the middle of a write keep the row of a league locked for ever.
+        limits = {"lock_timeout": timeout, "idle_in_transaction_session_timeout": max(3 * timeout, 60.0)}
+        options = str(url.query.get("options", ""))
+        options += "".join(f" -c {name}={round(1000 * seconds)}" for name, seconds in limits.items())
         arguments = {"connect_timeout": max(2, round(timeout)), "options": options}
         return create_engine(url, max_overflow=12, pool_pre_ping=True, connect_args=arguments, **common)
     if in_memory:

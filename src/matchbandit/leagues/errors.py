@@ -8,7 +8,7 @@ from matchbandit.errors import MatchbanditError
 
 
 class LeagueError(MatchbanditError):
-    """A league, its store or the service refused a request; nothing was written."""
+    """A league, its store or the service refused a request; nothing was written, unless its store broke meanwhile."""
 
     def __init__(self, code: str, message: str, *, field: str | None = None) -> None:
         """The code is one of `CODES`; `field` names the part of the request that is wrong."""

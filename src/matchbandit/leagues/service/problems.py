@@ -17,8 +17,9 @@ LOGGER = logging.getLogger("matchbandit.leagues")
 MEDIA_TYPE = "application/problem+json"
 _OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
 _STORE_MESSAGES = {
-    "store-busy": "the store is busy with other requests. Nothing was written; try again.",
-    "store-unusable": "the store cannot be used now. Nothing was written; the log of the server says why.",
+    "store-busy": "the store is busy with other requests. Send this request again, under the same Idempotency-Key.",
+    "store-unusable": "the store cannot be used now, and the log of the server says why. If the connection was lost at "
+    "the end of a write, that may be on disk: send this request again, under the same Idempotency-Key.",
 }
 """Instead of the messages of the store, which name its file or host."""
 
