@@ -106,8 +106,8 @@ class Served(Side):
         create = [sys.executable, "-c", f"{imports}\n{_TOKENS}", self.url, str(CONNECTIONS)]
         created = subprocess.run(create, env=self.environment, check=True, capture_output=True, text=True).stdout
         self.tokens = created.split()
-        self.environment |= {"MATCHBANDIT_STORE": self.url, "MATCHBANDIT_PORT": str(self.port)}
-        self.environment["MATCHBANDIT_SERVE_PORT"] = str(self.port)
+        port = "MATCHBANDIT_SERVE_PORT" if imports == _OLD else "MATCHBANDIT_PORT"  # unknown variables are refused
+        self.environment |= {"MATCHBANDIT_STORE": self.url, port: str(self.port)}
         self.process = self.start(stack, *command, stderr=subprocess.DEVNULL)
         while not self._is_ready():
             assert self.process.poll() is None, "the server does not start"

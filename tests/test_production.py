@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from threading import Event, Thread
 
+import httpx
 import postgres
 import pytest
 import yaml
+from anyio.from_thread import start_blocking_portal
+from app_transport import AppTransport
 from serving import Serving
-from starlette.testclient import TestClient
 
 from matchbandit.cli import main
 from matchbandit.leagues import Store, tokens
@@ -42,8 +44,9 @@ def run(monkeypatch, capsys, tmp_path):
 def test_the_page_has_every_metric_and_its_alerts_use_metrics_and_codes_that_exist():
     with Store("sqlite://") as store:
         _, secret = tokens.create(store, "prometheus")
-        with TestClient(create_app(store), headers={"Authorization": f"Bearer {secret}"}) as http:
-            text = http.get("/metrics").text
+        headers = {"Authorization": f"Bearer {secret}"}
+        with start_blocking_portal() as portal, httpx.Client(transport=AppTransport(create_app(store), portal)) as http:
+            text = http.get("http://here/metrics", headers=headers).text
     exposed = {name.removesuffix("_created") for name in re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)}
     named = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"\bmatchbandit_[a-z_]+", PAGE)}
     assert {name.removesuffix("_total") for name in named} == {name.removesuffix("_total") for name in exposed}

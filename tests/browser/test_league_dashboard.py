@@ -2,14 +2,13 @@
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
+from waiting import until
 
 from matchbandit.leagues import Store, tokens
 from matchbandit.leagues.service.app import create_app
@@ -72,7 +71,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory):
     with Store(f"sqlite:///{tmp_path_factory.mktemp('site')}/store.db") as store:
         names = ["Ann", "Bob", HOSTILE, "Dee", LONG, "Fay", "Gus"]
         club = store.create("club", players=names, seed=1, title=f"Club {LONG}"[:99])
@@ -94,7 +93,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
+def open_page(browser, site):
     """Open the dashboard and log in; nothing may go wrong, and nothing be asked of any other host."""
     contexts, complaints, requests = list[BrowserContext](), list[str](), list[str]()
 
@@ -118,7 +117,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.mark.parametrize("settings", [NARROW, WIDE], ids=["narrow-dark", "wide-light"])
-def test_every_page_fits_and_can_be_read(open_page: Callable[..., Page], settings: dict[str, Any]) -> None:
+def test_every_page_fits_and_can_be_read(open_page, settings):
     page, problems = open_page("/", **settings), {}
     for path in PAGES:
         page.goto(path)
@@ -130,7 +129,7 @@ def test_every_page_fits_and_can_be_read(open_page: Callable[..., Page], setting
     assert {path: texts for path, texts in problems.items() if texts} == {}
 
 
-def test_a_league_is_played_without_scripts(open_page: Callable[..., Page], site: Site) -> None:
+def test_a_league_is_played_without_scripts(open_page, site):
     page = open_page("/new", java_script_enabled=False, **NARROW)
     page.get_by_label("Name in URLs").fill("chess")
     page.get_by_label("Who or what is paired?").fill("Ann\nBob\nDee")
@@ -138,26 +137,26 @@ def test_a_league_is_played_without_scripts(open_page: Callable[..., Page], site
     page.get_by_text("Somebody is absent").click()
     page.get_by_label("Dee").check()
     page.get_by_role("button", name="Propose pairs").click()
-    assert "Proposal 1 is ready." in page.inner_text("main")
+    page.get_by_text("Proposal 1 is ready.").first.wait_for()
     page.get_by_role("group", name="Outcome of Ann and Bob").get_by_label("Success").check(force=True)
     page.get_by_role("button", name="Record outcomes").click()
-    assert "Outcomes recorded: 1." in page.inner_text("main")
+    page.get_by_text("Outcomes recorded: 1.").first.wait_for()
     assert site.store.open("chess").results()[0].total == 1.0
     page.get_by_role("link", name="Progress").click()
     assert page.get_by_role("img", name="Rewards expected and achieved").is_visible()
     page.get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="Archive").click()
     page.get_by_role("button", name="Archive").click()
-    assert "The league is archived" in page.inner_text("main")
+    page.get_by_text("The league is archived").first.wait_for()
     page.get_by_role("button", name="Log out").click()
-    assert page.url == f"{site.url}/login"
+    page.wait_for_url(f"{site.url}/login")
 
 
-def test_scripts_show_local_times_and_keep_what_was_typed(open_page: Callable[..., Page]) -> None:
+def test_scripts_show_local_times_and_keep_what_was_typed(open_page):
     page = open_page("/leagues/club", locale="de-DE", timezone_id="Asia/Tokyo", **WIDE)
     time = page.locator("time").first
     assert "UTC" in (time.get_attribute("title") or "")
-    assert "UTC" not in time.inner_text()
+    until(page, lambda: "UTC" not in time.inner_text())
     questions = list[str]()
     page.on("dialog", lambda dialog: (questions.append(dialog.type), dialog.accept()))
     page.get_by_label("Success").first.check(force=True)
@@ -166,11 +165,11 @@ def test_scripts_show_local_times_and_keep_what_was_typed(open_page: Callable[..
     page.goto("/leagues/club")
     page.get_by_label("Success").first.check(force=True)
     page.get_by_role("button", name="Record outcomes").click()
-    assert "Outcomes recorded: 1." in page.inner_text("main")
+    page.get_by_text("Outcomes recorded: 1.").first.wait_for()
     assert questions == ["beforeunload"]
 
 
-def test_the_keyboard_reaches_the_content_and_outcomes(open_page: Callable[..., Page]) -> None:
+def test_the_keyboard_reaches_the_content_and_outcomes(open_page):
     page = open_page("/leagues/ads", **WIDE)
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to the content"
@@ -186,7 +185,7 @@ def test_the_keyboard_reaches_the_content_and_outcomes(open_page: Callable[..., 
     page.get_by_text("Outcomes recorded: 1.").wait_for()
 
 
-def test_downloads_are_files(open_page: Callable[..., Page], tmp_path: Path) -> None:
+def test_downloads_are_files(open_page, tmp_path):
     page = open_page("/leagues/club/items", **WIDE)
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV of this table").click()

@@ -320,11 +320,15 @@ def test_two_sides_may_share_names(say, refused):
     assert say("new", "swap", "--side", "givers=x,y", "--side", "takers=x,y,z", "--seed", "1").startswith(
         "swap: 5 givers and takers"
     )
+    first = say("ask", "swap")
+    left_out = say("show", "swap", "--proposal", "1", "--json")["byes"]
+    assert len(left_out) == 1
+    assert f"sitting out: {left_out[0]}" in first
     say("leave", "swap", "z", "--side", "takers")
     assert pairs_of(say("ask", "swap", "--absent", "x", "--json")) == ["y+y"]
     say("rule", "swap", "exclude", "x+x", "y+y")
     assert set(pairs_of(say("ask", "swap", "--json"))) == {"x+y", "y+x"}
-    assert say("tell", "swap", "2", "x+y=1", "y+x=0", "--json")[0]["recorded"] == 2
+    assert say("tell", "swap", "3", "x+y=1", "y+x=0", "--json")[0]["recorded"] == 2
     assert "side" in say("ranking", "swap").splitlines()[0]
     assert "givers × takers" in say("list")
     assert "Say which side" in refused("why", "swap", "x")

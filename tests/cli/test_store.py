@@ -30,7 +30,7 @@ def test_check_says_what_is_wrong_and_exits_with_1(store):
     assert store("check")[:2] == (0, "no problems: 2 leagues checked\n")
     assert json.loads(store("check", "--json")[1]) == {"ok": True, "problems": [], "leagues": {"chess": [], "club": []}}
     with closing(sqlite3.connect("matchbandit.db")) as file:
-        file.execute("UPDATE mb_proposal SET policy = 'none' WHERE league_id = 1")
+        file.execute("UPDATE mb_proposal SET due = 'soon' WHERE league_id = 1")
         file.commit()
     code, out, err = store("check")
     assert (code, err) == (1, "")
@@ -38,6 +38,13 @@ def test_check_says_what_is_wrong_and_exits_with_1(store):
     assert "Restore a backup." in out
     code, out, _ = store("check", "--json")
     assert (code, json.loads(out)["ok"], json.loads(out)["leagues"]["chess"]) == (1, False, [])
+
+
+def test_check_of_a_file_that_cannot_be_read_exits_with_1(store):
+    Path("other.db").write_text("no database")
+    code, out, err = store("check", "--store", "other.db", "--json")
+    assert (code, err, json.loads(out)["ok"]) == (1, "", False)
+    assert "is not a SQLite database" in json.loads(out)["problems"][0]
 
 
 def test_prune_vacuum_and_backup_say_what_they_did(store):

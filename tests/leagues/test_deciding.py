@@ -1,10 +1,8 @@
 """Decisions: the same for the same league, under the rules, with the numbers behind the choice."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +18,6 @@ from matchbandit.policies import CATALOGUE
 PEOPLE = ["ann", "bob", "cem", "dee", "eve", "fay", "gus"]
 POLICIES = [name for name, kind in CATALOGUE.items() if kind.decides_from_counts]
 MATCHING = [name for name in POLICIES if "matching" in CATALOGUE[name].capabilities.selections]
-
-
-@pytest.fixture
-def store(sqlite_url: str) -> Iterator[Store]:
-    with Store(sqlite_url) as opened:
-        yield opened
 
 
 def inputs_of(league: League) -> deciding.Inputs:
@@ -46,8 +38,8 @@ def choice(proposal: Proposal) -> list[Any]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_ask_of_an_imported_league_in_a_new_store_decides_the_same(policy: str, store: Store, tmp_path: Path) -> None:
-    league = store.create("club", players=PEOPLE[:6], policy=policy, seed=5)
+def test_ask_of_an_imported_league_decides_the_same(policy, sqlite_store, tmp_path):
+    league = sqlite_store.create("club", players=PEOPLE[:6], policy=policy, seed=5)
     play(league, 4, product)
     league.join("zoe", "yan")
     league.leave("ann", "bob")
@@ -55,21 +47,21 @@ def test_ask_of_an_imported_league_in_a_new_store_decides_the_same(policy: str, 
         league.exclude([("cem", "dee")])
     play(league, 3, product, seed=1)
     file = league.export(tmp_path / "club.gz")
-    store.create("other", players=PEOPLE).ask()  # other leagues change nothing
+    sqlite_store.create("other", players=PEOPLE).ask()  # other leagues change nothing
     with Store(f"sqlite:///{tmp_path / 'new.db'}") as new:
         again = new.import_league(file)
         for _ in range(2):
             assert choice(again.ask()) == choice(league.ask())
 
 
-def test_ask_with_another_seed_decides_otherwise(store: Store) -> None:
-    leagues = [store.create(f"club{seed}", players=PEOPLE, seed=seed) for seed in range(3)]
+def test_ask_with_another_seed_decides_otherwise(sqlite_store):
+    leagues = [sqlite_store.create(f"club{seed}", players=PEOPLE, seed=seed) for seed in range(3)]
     proposals = [[pair.ids for _ in range(5) for pair in league.ask().pairs] for league in leagues]
     assert proposals[0] != proposals[1] != proposals[2]
 
 
-def test_decide_for_an_older_state_ignores_what_the_cached_policy_has_learned(store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:6], options={"half_life": 4})
+def test_decide_for_an_older_state_ignores_what_the_cached_policy_has_learned(sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE[:6], options={"half_life": 4})
     cached = CachedLeague()
     for seed in range(4):
         play(league, 2, product, seed=seed)
@@ -84,7 +76,7 @@ def test_decide_for_an_older_state_ignores_what_the_cached_policy_has_learned(st
 
 @pytest.mark.parametrize("sides", [False, True])
 @pytest.mark.parametrize("policy", MATCHING)
-def test_ask_keeps_the_rules(policy: str, sides: bool, store: Store) -> None:
+def test_ask_keeps_the_rules(policy, sides, sqlite_store):
     capabilities = CATALOGUE[policy].capabilities
     if sides and "bipartite" not in capabilities.graphs:
         return
@@ -92,7 +84,7 @@ def test_ask_keeps_the_rules(policy: str, sides: bool, store: Store) -> None:
     if sides:
         kind = {"sides": {"ads": ["a", "b", "c"], "slots": ["w", "x", "y", "z"]}}
     excluded = {(1, 4), (2, 5)} if capabilities.constrained else set()
-    league = store.create("club", policy=policy, no_rematch=int(capabilities.constrained), **kind)
+    league = sqlite_store.create("club", policy=policy, no_rematch=int(capabilities.constrained), **kind)
     league.exclude(excluded)
     last: set[tuple[int, int]] = set()
     names = {item.name for item in league.items()}
@@ -109,8 +101,8 @@ def test_ask_keeps_the_rules(policy: str, sides: bool, store: Store) -> None:
 
 
 @pytest.mark.parametrize("selection", ["pair", "matching"])
-def test_best_is_the_best_guess_under_the_rules(selection: str, store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:6], selection=selection)
+def test_best_is_the_best_guess_under_the_rules(selection, sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE[:6], selection=selection)
     league.exclude([(5, 6), (1, 6)])
     play(league, 12, product)
     strength = {row.id: row.estimate for row in league.ranking()}
@@ -125,8 +117,8 @@ def test_best_is_the_best_guess_under_the_rules(selection: str, store: Store) ->
         assert pair.expected == pytest.approx(strength[pair.ids[0]] * strength[pair.ids[1]], rel=1e-5)
 
 
-def test_ask_without_results_expects_nothing(store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:4])
+def test_ask_without_results_expects_nothing(sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE[:4])
     proposals = [league.ask(), league.proposal(1)]
     league.tell(1, {pair.ids: 1 for pair in proposals[0].pairs})
     proposals.append(league.proposal(1))
@@ -138,14 +130,14 @@ def test_ask_without_results_expects_nothing(store: Store) -> None:
     assert second.low < second.expected < second.high
 
 
-def test_ask_counts_open_pairs_as_played(store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:4], policy="cucb")
+def test_ask_counts_open_pairs_as_played(sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE[:4], policy="cucb")
     assert len({pair.ids for _ in range(3) for pair in league.ask().pairs}) == 6  # each pair once
 
 
-def test_ask_with_record_propensity_records_how_often_each_pair_is_drawn(store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:4], record_propensity=199, seed=1)
-    plain = store.create("plain", players=PEOPLE[:4], seed=1)
+def test_ask_with_record_propensity_records_how_often_each_pair_is_drawn(sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE[:4], record_propensity=199, seed=1)
+    plain = sqlite_store.create("plain", players=PEOPLE[:4], seed=1)
     play(league, 3, product)
     play(plain, 3, product)
     propensities = [pair.propensity for pair in league.ask().pairs]
@@ -164,8 +156,8 @@ def test_ask_with_record_propensity_records_how_often_each_pair_is_drawn(store: 
     assert all(propensity is not None and 0 < propensity <= 1 for propensity in propensities)
 
 
-def test_notes_say_why_somebody_sits_out(store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:5], no_rematch=9)
+def test_notes_say_why_somebody_sits_out(sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE[:5], no_rematch=9)
     league.exclude([("ann", name) for name in PEOPLE[1:5]])
     assert league.ask().notes == ["ann sits out: it is their turn."]  # without anybody else a pair would be lost
     league.leave("eve")
@@ -175,9 +167,9 @@ def test_notes_say_why_somebody_sits_out(store: Store) -> None:
     assert len(proposal.notes) == 2
 
 
-def test_ask_of_many_players_with_rules_says_how_near_the_optimum_it_is(store: Store) -> None:
+def test_ask_of_many_players_with_rules_says_how_near_the_optimum_it_is(sqlite_store):
     n = 302
-    league = store.create("club", players=[f"p{k}" for k in range(n)], policy="cts-beta")
+    league = sqlite_store.create("club", players=[f"p{k}" for k in range(n)], policy="cts-beta")
     league.exclude([(1, 2)])
     inputs = inputs_of(league)
     draft = deciding.decide(inputs)
@@ -187,26 +179,26 @@ def test_ask_of_many_players_with_rules_says_how_near_the_optimum_it_is(store: S
     assert draft.bound is not None
     assert [code for code, *_ in draft.notes] == ["near"]
     assert sum(pair.value or 0.0 for pair in draft.pairs) <= draft.bound * (1 + 1e-9)
-    small = store.create("small", players=PEOPLE[:6])
+    small = sqlite_store.create("small", players=PEOPLE[:6])
     small.exclude([(1, 2)])
     assert deciding.decide(inputs_of(small)).exact
 
 
-def test_ask_with_a_policy_that_enumerates_sees_the_available_only(store: Store) -> None:
-    league = store.create("club", players=[f"p{k}" for k in range(30)], policy="escb")
+def test_ask_with_a_policy_that_enumerates_sees_the_available_only(sqlite_store):
+    league = sqlite_store.create("club", players=[f"p{k}" for k in range(30)], policy="escb")
     assert len(league.ask(available=range(11, 19)).pairs) == 4
     with pytest.raises(LeagueError, match="escb") as caught:
         league.ask()
     assert caught.value.code == "not-supported"
-    strict = store.create("strict", players=PEOPLE[:4], policy="aescb", no_rematch=1)
+    strict = sqlite_store.create("strict", players=PEOPLE[:4], policy="aescb", no_rematch=1)
     strict.ask()
     with pytest.raises(LeagueError, match="aescb cannot leave pairs out"):
         strict.ask()
 
 
 @pytest.mark.parametrize("policy", ["escb", "ols-ucb", "rank1-thompson"])
-def test_fixed_pairs_may_use_up_a_side(policy: str, store: Store) -> None:
-    league = store.create("market", sides={"ads": ["a", "b", "c"], "slots": ["top"]}, policy=policy)
+def test_fixed_pairs_may_use_up_a_side(policy, sqlite_store):
+    league = sqlite_store.create("market", sides={"ads": ["a", "b", "c"], "slots": ["top"]}, policy=policy)
     assert [pair.ids for pair in league.ask(fixed=[("a", "top")]).pairs] == [(1, 4)]
 
 
@@ -221,15 +213,13 @@ def test_fixed_pairs_may_use_up_a_side(policy: str, store: Store) -> None:
         (60, {"record_propensity": 100}, True),
     ],
 )
-def test_is_slow_depends_on_the_pairs_that_are_weighed(
-    n_items: int, settings: dict[str, Any], slow: bool, store: Store
-) -> None:
-    league = store.create("club", players=[f"p{k}" for k in range(n_items)], **settings)
+def test_is_slow_depends_on_the_pairs_that_are_weighed(n_items, settings, slow, sqlite_store):
+    league = sqlite_store.create("club", players=[f"p{k}" for k in range(n_items)], **settings)
     assert deciding.is_slow(inputs_of(league)) is slow
 
 
-def test_decide_leaves_its_inputs_unchanged(store: Store) -> None:
-    league = store.create("club", players=PEOPLE)
+def test_decide_leaves_its_inputs_unchanged(sqlite_store):
+    league = sqlite_store.create("club", players=PEOPLE)
     play(league, 3, product)
     inputs = inputs_of(league)
     present = inputs.constraints.present.copy()

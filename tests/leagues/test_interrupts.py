@@ -39,10 +39,10 @@ class Interrupt:
         sys.setprofile(None)
 
 
-@pytest.mark.sampled(44)
+@pytest.mark.sampled(22)
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("name", WRITES)
-def test_interrupted_method_is_executed_once_when_it_is_repeated(name: str, part: int, sqlite_url: str, tmp_path: Path):
+def test_interrupted_method_is_executed_once_when_it_is_repeated(name, part, sqlite_url, tmp_path):
     with Store(sqlite_url) as store:
         fill(store)
         before = state(store)

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import postgres
 import pytest
 from clocks import Clock
 from sqlalchemy import Connection, inspect, update
@@ -34,6 +35,14 @@ def create_2_0_0(path: Path) -> None:
         store.archive("old")
 
 
+@pytest.fixture
+def postgresql_url():
+    """A database of its own, whose tables change."""
+    url = postgres.fresh_database()
+    Store(url).close()
+    return url
+
+
 def add_column(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE mb_league ADD COLUMN colour TEXT")
 
@@ -51,9 +60,7 @@ def colours(store: Store) -> list[str]:
         return [row[0] for row in connection.exec_driver_sql("SELECT colour FROM mb_league")]
 
 
-def test_an_older_store_is_migrated_step_by_step_and_once(
-    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_older_store_is_migrated_step_by_step_and_once(store, store_url, monkeypatch):
     store.create("club", players=["ann", "bob"])
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
     monkeypatch.setattr(migrations, "MIGRATIONS", {schema.VERSION - 1: add_column, schema.VERSION: fill_column})
@@ -64,7 +71,7 @@ def test_an_older_store_is_migrated_step_by_step_and_once(
             assert later.open("club").ask().number >= 1
 
 
-def test_a_migration_that_fails_changes_nothing(store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_migration_that_fails_changes_nothing(store, store_url, monkeypatch):
     version = schema.VERSION
     monkeypatch.setattr(schema, "VERSION", version + 2)
     monkeypatch.setattr(migrations, "MIGRATIONS", {version + 1: add_column, version + 2: fail})
@@ -78,7 +85,7 @@ def test_a_migration_that_fails_changes_nothing(store: Store, store_url: str, mo
 @pytest.mark.parametrize(
     ("version", "advice"), [(99, "Upgrade matchbandit."), (2, "Use the matchbandit that wrote it.")]
 )
-def test_a_store_of_a_version_without_migrations_is_refused(store: Store, store_url: str, version: int, advice: str):
+def test_a_store_of_a_version_without_migrations_is_refused(store, store_url, version, advice):
     with store.database.writing() as connection:
         connection.execute(update(schema.store).values(version=version))
     with pytest.raises(LeagueError, match=f"has version {version}") as caught:
@@ -88,7 +95,7 @@ def test_a_store_of_a_version_without_migrations_is_refused(store: Store, store_
 
 
 @pytest.mark.parametrize("file", sorted(STORES.glob("*.db")), ids=lambda file: file.stem)
-def test_a_store_of_an_earlier_release_is_read_and_continued(file: Path, tmp_path: Path):
+def test_a_store_of_an_earlier_release_is_read_and_continued(file, tmp_path):
     shutil.copyfile(file, tmp_path / "store.db")
     clock = Clock()
     clock.forward(minutes=30)

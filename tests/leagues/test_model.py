@@ -1,10 +1,7 @@
 """The model of strengths: intervals, ranking, and the warning when it does not fit."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from clocks import Clock
 from playing import play, product, same_parity
 
 from matchbandit.graphs import bipartite, monopartite
@@ -16,14 +13,8 @@ from matchbandit.strengths import Posterior
 PEOPLE = ["ann", "bob", "cem", "dee", "eve", "fay", "gus"]
 
 
-@pytest.fixture
-def sqlite_store(sqlite_url: str, clock: Clock) -> Iterator[Store]:
-    with Store(sqlite_url, clock=clock) as store:
-        yield store
-
-
 def league_of(store: Store, past: list[tuple[str, str, int, float]], **settings: object) -> League:
-    return store.create("club", past=past, **settings)  # type: ignore[arg-type]
+    return store.create("club", past=past, **settings)
 
 
 def random_products(n: int, plays: int, seed: int) -> tuple[np.ndarray, list[tuple[str, str, int, float]]]:
@@ -33,7 +24,7 @@ def random_products(n: int, plays: int, seed: int) -> tuple[np.ndarray, list[tup
     return u, [(f"p{i}", f"p{j}", plays, float(rng.binomial(plays, u[i] * u[j]))) for i, j in pairs]
 
 
-def test_ranking_orders_by_strength_and_puts_items_without_results_last(sqlite_store: Store) -> None:
+def test_ranking_orders_by_strength_and_puts_items_without_results_last(sqlite_store):
     past = [("ann", "bob", 4, 4.0), ("cem", "dee", 4, 0.0), ("eve", "fay", 4, 2.0)]
     league = league_of(sqlite_store, past, players=["new", *PEOPLE])
     league.leave("dee", "gus")
@@ -48,7 +39,7 @@ def test_ranking_orders_by_strength_and_puts_items_without_results_last(sqlite_s
     assert [row.rank for row in league.ranking(search="E")] == [3, 5, None]
 
 
-def test_ranking_ranks_each_side_for_itself(sqlite_store: Store) -> None:
+def test_ranking_ranks_each_side_for_itself(sqlite_store):
     past = [("a", "x", 9, 9.0), ("b", "x", 9, 3.0), ("a", "y", 9, 6.0)]
     league = league_of(sqlite_store, past, sides={"ads": ["a", "b"], "slots": ["x", "y"]})
     assert [(row.side, row.rank, row.name) for row in league.ranking()] == [
@@ -56,7 +47,7 @@ def test_ranking_ranks_each_side_for_itself(sqlite_store: Store) -> None:
     ]  # fmt: skip
 
 
-def test_intervals_contain_the_strengths_as_often_as_they_say(sqlite_store: Store) -> None:
+def test_intervals_contain_the_strengths_as_often_as_they_say(sqlite_store):
     inside = []
     for seed in range(25):
         u, past = random_products(8, plays=30, seed=seed)
@@ -65,7 +56,7 @@ def test_intervals_contain_the_strengths_as_often_as_they_say(sqlite_store: Stor
     assert np.mean(inside) == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / len(inside)) + 0.03)
 
 
-def test_discounted_results_count_less(sqlite_store: Store) -> None:
+def test_discounted_results_count_less(sqlite_store):
     estimates = []
     for half_life in (1, 1000):
         league = sqlite_store.create(f"club{half_life}", players=["a", "b"], options={"half_life": half_life})
@@ -78,7 +69,7 @@ def test_discounted_results_count_less(sqlite_store: Store) -> None:
 
 @pytest.mark.parametrize("two_sided", [False, True])
 @pytest.mark.parametrize("plays", [3, 40])
-def test_total_interval_agrees_with_draws_of_the_posterior(two_sided: bool, plays: int) -> None:
+def test_total_interval_agrees_with_draws_of_the_posterior(two_sided, plays):
     graph = bipartite(4, 5) if two_sided else monopartite(6)
     rng = np.random.default_rng(7)
     edges = np.sort(rng.choice(graph.n_pairs, size=12, replace=False))
@@ -95,7 +86,7 @@ def test_total_interval_agrees_with_draws_of_the_posterior(two_sided: bool, play
     )
 
 
-def test_total_interval_of_one_pair_is_the_interval_of_its_mean() -> None:
+def test_total_interval_of_one_pair_is_the_interval_of_its_mean():
     graph = monopartite(5)
     edges = np.arange(graph.n_pairs)
     plays = np.full(len(edges), 20.0)
@@ -105,7 +96,7 @@ def test_total_interval_of_one_pair_is_the_interval_of_its_mean() -> None:
         assert library.total_interval(posterior, np.array([pair]), 0.9)[1:] == pytest.approx((low, high), rel=1e-6)
 
 
-def test_total_interval_is_the_same_with_and_without_a_factor() -> None:
+def test_total_interval_is_the_same_with_and_without_a_factor():
     n = 210  # posteriors of as many items have no factor
     rng = np.random.default_rng(8)
     graph = monopartite(n)
@@ -127,7 +118,7 @@ def _solve(posterior: Posterior, right: np.ndarray) -> np.ndarray:
     return np.asarray(solve_sparse(posterior.model, posterior.system, right, 1e-10, True))
 
 
-def test_fit_is_that_of_product_fit(sqlite_store: Store) -> None:
+def test_fit_is_that_of_product_fit(sqlite_store):
     _, past = random_products(8, plays=40, seed=4)
     fit = league_of(sqlite_store, past).fit()
     numbers = {f"p{k}": k for k in range(8)}
@@ -142,13 +133,13 @@ def test_fit_is_that_of_product_fit(sqlite_store: Store) -> None:
     assert (fit.fits, fit.results, fit.worst, fit.warning) == (True, 28 * 40, [], None)
 
 
-def test_fit_without_results_says_so(sqlite_store: Store) -> None:
+def test_fit_without_results_says_so(sqlite_store):
     fit = sqlite_store.create("club", players=PEOPLE).fit()
     assert (fit.fits, fit.results) == (None, 0)
     assert "no data yet" in fit.sentence
 
 
-def test_fit_of_hidden_partners_is_rejected_and_names_them(sqlite_store: Store) -> None:
+def test_fit_of_hidden_partners_is_rejected_and_names_them(sqlite_store):
     rng = np.random.default_rng(5)
     past = [
         (f"p{i}", f"p{j}", 60, float(rng.binomial(60, 0.95 if (i, j) in ((0, 1), (2, 3)) else 0.3)))
@@ -172,10 +163,10 @@ def everybody_warns(league: League, number: int) -> set[str | None]:
     explanations = [league.why(), league.why(pair), league.why(pair[0]), league.why(number)]
     others = [league.info(), league.ranking(), league.fit(), league.proposal(number), league.proposals()[0]]
     others += list(league.store.leagues())
-    return {answer.warning for answer in [*explanations, *others]}  # type: ignore[attr-defined]
+    return {answer.warning for answer in [*explanations, *others]}
 
 
-def test_all_answers_carry_the_warning_once_the_model_is_rejected(store: Store) -> None:
+def test_all_answers_carry_the_warning_once_the_model_is_rejected(store):
     league = store.create("club", players=PEOPLE[:6], seed=1)
     play(league, 5, same_parity)
     assert everybody_warns(league, 1) == {None}
@@ -193,7 +184,7 @@ def test_all_answers_carry_the_warning_once_the_model_is_rejected(store: Store) 
     assert warning.endswith("cts-beta does not use them.")
 
 
-def test_ask_tests_the_model_again_only_after_growth(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_tests_the_model_again_only_after_growth(store, monkeypatch):
     league = store.create("club", players=PEOPLE[:4])
     tested = []
     fit_products = library.fit_products
@@ -204,7 +195,7 @@ def test_ask_tests_the_model_again_only_after_growth(store: Store, monkeypatch: 
     assert tested == [40, 60, 90, 136]  # ten results per item, then half as many again; two arrive at a time
 
 
-def test_run_maintenance_tests_large_leagues(sqlite_store: Store) -> None:
+def test_run_maintenance_tests_large_leagues(sqlite_store):
     names = [f"p{k}" for k in range(model.MAX_TESTED_ITEMS + 1)]
     past = [(a, b, 30, 27.0 if (i - j) % 3 == 0 else 3.0) for i, a in enumerate(names) for j, b in enumerate(names[:i])]
     league = league_of(sqlite_store, past)
@@ -215,7 +206,7 @@ def test_run_maintenance_tests_large_leagues(sqlite_store: Store) -> None:
     assert "cts-beta" in warning
 
 
-def test_a_stored_test_holds_no_names_and_an_archived_league_stays_as_it_is(sqlite_store: Store) -> None:
+def test_a_stored_test_holds_no_names_and_an_archived_league_stays_as_it_is(sqlite_store):
     league = sqlite_store.create("club", players=PEOPLE[:6])
     play(league, 40, same_parity)
     with sqlite_store.reading("club") as (_, _, before):
@@ -228,9 +219,7 @@ def test_a_stored_test_holds_no_names_and_an_archived_league_stays_as_it_is(sqli
         assert after.fit == before.fit
 
 
-def test_fit_that_cannot_be_stored_is_returned_all_the_same(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fit_that_cannot_be_stored_is_returned_all_the_same(sqlite_store, monkeypatch):
     league = sqlite_store.create("club", players=PEOPLE[:4])
     play(league, 3, product)
 
@@ -259,7 +248,7 @@ def product_means(n: int, seed: int) -> np.ndarray:
     return np.outer(u, u)
 
 
-def test_ask_warns_of_random_means_within_50_rounds_and_not_of_products(sqlite_store: Store) -> None:
+def test_ask_warns_of_random_means_within_50_rounds_and_not_of_products(sqlite_store):
     for seed in range(3):
         assert rejected_within(sqlite_store, f"random{seed}", symmetric_means(20, seed), 50, seed)
         assert not rejected_within(sqlite_store, f"product{seed}", product_means(20, seed), 50, seed)
@@ -267,12 +256,12 @@ def test_ask_warns_of_random_means_within_50_rounds_and_not_of_products(sqlite_s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 20])
-def test_ask_seldom_warns_of_products(n: int, sqlite_store: Store) -> None:
+def test_ask_seldom_warns_of_products(n, sqlite_store):
     wrong = [rejected_within(sqlite_store, f"c{seed}", product_means(n, 100 + seed), 100, seed) for seed in range(40)]
     assert sum(wrong) <= 2  # tests at p < 0.001, six in each league: .24 expected
 
 
 @pytest.mark.slow
-def test_ask_nearly_always_warns_of_random_means(sqlite_store: Store) -> None:
+def test_ask_nearly_always_warns_of_random_means(sqlite_store):
     right = [rejected_within(sqlite_store, f"c{seed}", symmetric_means(20, 100 + seed), 50, seed) for seed in range(40)]
     assert sum(right) >= 36

@@ -4,17 +4,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from clocks import Clock
 from playing import play, product
 
-from matchbandit.leagues import VOID, League, LeagueError, Store, proposals, reading
+from matchbandit.leagues import VOID, LeagueError, proposals, reading
 from matchbandit.leagues.records import Page
 
 PEOPLE = ["ann", "bob", "cem", "dee", "eve"]
 
 
 @pytest.fixture
-def club(store: Store, clock: Clock) -> League:
+def club(store, clock):
     """Ten proposals, one each day from 16 November on; outcomes of the odd ones."""
     league = store.create("club", players=PEOPLE, seed=1)
     for number in range(1, 11):
@@ -30,7 +29,7 @@ def numbers(page: Page[Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["proposals", "summaries"])
-def test_proposals_and_summaries_are_selected_alike(name: str, club: League) -> None:
+def test_proposals_and_summaries_are_selected_alike(name, club):
     rows = getattr(club, name)
     assert numbers(rows()) == list(range(1, 11))
     assert rows().next is None
@@ -46,18 +45,7 @@ def test_proposals_and_summaries_are_selected_alike(name: str, club: League) -> 
     assert numbers(rows(after=10)) == []
 
 
-def test_pages_one_after_the_other_contain_each_row_once(club: League) -> None:
-    for newest_first in (False, True):
-        seen, after = [], None
-        while True:
-            page = club.proposals(limit=3, after=after, newest_first=newest_first)
-            seen += numbers(page)
-            if (after := page.next) is None:  # type: ignore[assignment]
-                break
-        assert seen == sorted(range(1, 11), reverse=newest_first)
-
-
-def test_lists_are_limited_by_time(club: League) -> None:
+def test_lists_are_limited_by_time(club):
     noon = datetime(2026, 11, 18, 12, tzinfo=UTC)
     assert numbers(club.proposals(since=noon)) == list(range(4, 11))
     assert numbers(club.proposals(until=noon)) == [1, 2, 3]
@@ -70,12 +58,12 @@ def test_lists_are_limited_by_time(club: League) -> None:
     assert [change.version for change in club.history(newest_first=True, limit=2)] == [17, 16]
     for bad in ("yesterday", 7, "2026-13-01"):
         with pytest.raises(LeagueError, match="a time is written like 2026-11-16T09:30:00Z"):
-            club.history(since=bad)  # type: ignore[arg-type]
+            club.history(since=bad)
     with pytest.raises(TypeError):
-        club.history(newest=True)  # type: ignore[call-arg]
+        club.history(newest=True)
 
 
-def test_proposals_of_many_pairs_end_a_page_early(club: League, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proposals_of_many_pairs_end_a_page_early(club, monkeypatch):
     monkeypatch.setattr(proposals, "MAX_PAIRS", 5)
     monkeypatch.setattr(proposals, "MAX_SUMMED_PAIRS", 7)
     monkeypatch.setattr(reading, "MAX_OUTCOMES", 3)
@@ -86,14 +74,14 @@ def test_proposals_of_many_pairs_end_a_page_early(club: League, monkeypatch: pyt
     assert len(club.history()) == 17
 
 
-def test_summaries_add_up_what_proposals_contain(club: League) -> None:
+def test_summaries_add_up_what_proposals_contain(club):
     for summary, proposal in zip(club.summaries(), club.proposals(), strict=True):
         results = [pair for pair in proposal.pairs if isinstance(pair.outcome, float)]
         assert (summary.number, summary.at, summary.pairs, summary.waiting) == (
             proposal.number, proposal.at, len(proposal.pairs), proposal.waiting,
         )  # fmt: skip
         assert summary.void == sum(pair.outcome is VOID for pair in proposal.pairs)
-        assert summary.reward == sum(pair.outcome for pair in results)  # type: ignore[misc]
+        assert summary.reward == sum(pair.outcome for pair in results)
         assert (summary.expected, summary.low) == (proposal.expected, proposal.low)
         if summary.number == 1:
             assert summary.expected_so_far is None  # no data yet
@@ -101,8 +89,8 @@ def test_summaries_add_up_what_proposals_contain(club: League) -> None:
             assert summary.expected_so_far == pytest.approx(sum(pair.expected or 0.0 for pair in results))
 
 
-@pytest.mark.parametrize("bins", [1, 3, 4, 200])
-def test_progress_aggregates_successive_proposals(bins: int, club: League) -> None:
+@pytest.mark.parametrize("bins", [3, 200])
+def test_progress_aggregates_successive_proposals(bins, club):
     groups = club.progress(bins)
     rows = list(club.summaries())
     assert len(groups) <= bins
@@ -120,12 +108,11 @@ def test_progress_aggregates_successive_proposals(bins: int, club: League) -> No
             assert group.low <= group.expected <= group.high
 
 
-def test_progress_without_proposals_is_empty(store: Store) -> None:
+def test_progress_without_proposals_is_empty(store):
     assert store.create("club", players=PEOPLE).progress() == []
 
 
-def test_results_are_in_the_order_of_ids_and_of_one_item(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_CHUNK", 2)
+def test_results_are_in_the_order_of_ids_and_of_one_item(store):
     past = [("ann", "bob", 2, 1.0), ("ann", "cem", 1, 0.0), ("bob", "dee", 3, 3.0), ("cem", "dee", 1, 1.0)]
     league = store.create("club", players=PEOPLE, past=past)
     rows = [(*row.names, row.count, row.total) for row in league.results()]
@@ -142,17 +129,7 @@ def test_results_are_in_the_order_of_ids_and_of_one_item(store: Store, monkeypat
             league.results(after=bad)
 
 
-def test_results_leave_out_pairs_whose_outcomes_became_void(store: Store) -> None:
-    league = store.create("club", players=PEOPLE[:2])
-    league.ask()
-    league.tell(1, {("ann", "bob"): 1})
-    assert len(league.results()) == 1
-    league.correct(1, {("ann", "bob"): VOID})
-    assert list(league.results()) == []
-    assert league.info().results == 0
-
-
-def test_items_are_searched_and_paged(club: League) -> None:
+def test_items_are_searched_and_paged(club):
     club.join("Édith", "ANNA")
     club.leave("bob")
     assert [item.name for item in club.items(search="ann")] == ["ann", "ANNA"]
@@ -163,7 +140,7 @@ def test_items_are_searched_and_paged(club: League) -> None:
     assert [item.name for item in club.items(limit=5, after=3)] == ["dee", "eve", "Édith", "ANNA"]
 
 
-def test_rules_are_paged(club: League) -> None:
+def test_rules_are_paged(club):
     club.exclude([("ann", "bob"), ("cem", "dee")])
     club.pin([("ann", "eve")])
     assert [(rule.kind, rule.ids) for rule in club.rules()] == [
@@ -172,10 +149,10 @@ def test_rules_are_paged(club: League) -> None:
         ("exclude", (3, 4)),
     ]
     assert [rule.names for rule in club.rules("pin")] == [("ann", "eve")]
-    assert [rule.ids for rule in club.rules(after=club.rules(limit=1).next or "")] == [(1, 5), (3, 4)]  # type: ignore[arg-type]
+    assert [rule.ids for rule in club.rules(after=club.rules(limit=1).next or "")] == [(1, 5), (3, 4)]
 
 
-def test_info_counts(club: League) -> None:
+def test_info_counts(club):
     play(club, 1, product)
     info = club.info()
     assert (info.items, info.active, info.proposals, info.waiting, info.results) == (5, 5, 11, 10, 7)
@@ -183,8 +160,8 @@ def test_info_counts(club: League) -> None:
     assert (club.info().exclusions, club.info().pins) == (1, 0)
 
 
-def test_unknown_proposals_are_named(club: League) -> None:
-    for number in (0, 11, 99):
-        with pytest.raises(LeagueError, match=f"there is no proposal {number}; the last one is 10") as caught:
-            club.proposal(number)
-        assert caught.value.code == "unknown-proposal"
+def test_items_are_found_by_name_and_side(sqlite_store):
+    shop = sqlite_store.create("shop", sides={"ads": ["ann", "anna"], "slots": ["ann", "top"]})
+    assert [item.id for item in shop.items(name=" ann ")] == [1, 3]
+    assert [item.id for item in shop.items(name="ann", side="slots")] == [3]
+    assert [item.id for item in shop.items(search="ann", side="ads")] == [1, 2]

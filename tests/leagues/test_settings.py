@@ -1,27 +1,19 @@
 """Settings: defaults, changes, and what is refused."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import numpy as np
 import pytest
 
-from matchbandit.leagues import VOID, LeagueError, Store
+from matchbandit.leagues import VOID, LeagueError
 from matchbandit.leagues.settings import LeagueSettings, check_reward, field_descriptions
 from matchbandit.rewards import Bernoulli, Gaussian, parse_rewards
 
 BERNOULLI = Bernoulli()
 
 
-@pytest.fixture
-def store(sqlite_url: str) -> Iterator[Store]:
-    with Store(sqlite_url) as opened:
-        yield opened
-
-
-def test_validate_fills_in_defaults() -> None:
+def test_validate_fills_in_defaults():
     settings = LeagueSettings().validate("players", BERNOULLI)
     assert settings.to_config() == {
         "policy": "rank1-thompson",
@@ -37,7 +29,7 @@ def test_validate_fills_in_defaults() -> None:
     assert LeagueSettings.from_config({}) == LeagueSettings()
 
 
-def test_validate_converts_values() -> None:
+def test_validate_converts_values():
     settings = LeagueSettings(
         deadline=timedelta(hours=1), default=1, title="  Chess \t club ", options={"half_life": np.float64(9.0)}
     ).validate("players", BERNOULLI)
@@ -72,13 +64,13 @@ def test_validate_converts_values() -> None:
         ({"norematch": 1}, "bad-value", "did you mean 'no_rematch'"),
     ],
 )
-def test_replace_and_validate_refuse_values_that_do_not_fit(changes: dict[str, Any], code: str, words: str) -> None:
+def test_replace_and_validate_refuse_values_that_do_not_fit(changes, code, words):
     with pytest.raises(LeagueError, match=re.escape(words)) as caught:
         LeagueSettings().replace(changes).validate("players", BERNOULLI)
     assert caught.value.code == code
 
 
-def test_replace_of_the_policy_drops_its_options() -> None:
+def test_replace_of_the_policy_drops_its_options():
     settings = LeagueSettings(options={"half_life": 5}, no_rematch=2)
     assert settings.replace({"policy": "cucb"}) == LeagueSettings(policy="cucb", no_rematch=2)
     assert settings.replace({"policy": "rank1-thompson", "no_rematch": 3}).options == {"half_life": 5}
@@ -87,27 +79,27 @@ def test_replace_of_the_policy_drops_its_options() -> None:
 @pytest.mark.parametrize(
     ("reward", "stored"), [(1, 1.0), (True, 1.0), (np.float32(0.5), 0.5), (-0.0, 0.0), (VOID, None)]
 )
-def test_check_reward_returns_plain_numbers(reward: object, stored: float | None) -> None:
+def test_check_reward_returns_plain_numbers(reward, stored):
     checked = check_reward(BERNOULLI, reward, "'ann' and 'bob'")
     assert checked == stored
     assert str(checked) == str(stored)  # 0 has no sign
 
 
 @pytest.mark.parametrize("reward", ["1", None, float("nan"), float("inf"), 10**400, [1], 1.01, -0.01])
-def test_check_reward_refuses_what_cannot_be_achieved(reward: object) -> None:
+def test_check_reward_refuses_what_cannot_be_achieved(reward):
     with pytest.raises(LeagueError, match="'ann' and 'bob'") as caught:
         check_reward(BERNOULLI, reward, "'ann' and 'bob'")
     assert caught.value.code == "reward-outside"
 
 
-def test_check_reward_depends_on_the_distribution() -> None:
+def test_check_reward_depends_on_the_distribution():
     assert check_reward(Gaussian(sd=0.5), -3.0, "a pair") == -3.0
     with pytest.raises(LeagueError):
         check_reward(parse_rewards("binomial:4"), 0.3, "a pair")
 
 
-def test_configure_changes_settings_and_keeps_results(store: Store) -> None:
-    league = store.create("club", past=[("ann", "bob", 3, 2.0)], players=["cem", "dee"])
+def test_configure_changes_settings_and_keeps_results(sqlite_store):
+    league = sqlite_store.create("club", past=[("ann", "bob", 3, 2.0)], players=["cem", "dee"])
     before = league.info().version
     info = league.configure(policy="cts-beta", deadline=60, title="chess")
     assert (info.settings["policy"], info.settings["deadline"], info.title) == ("cts-beta", 60.0, "chess")
@@ -118,7 +110,7 @@ def test_configure_changes_settings_and_keeps_results(store: Store) -> None:
     assert league.info().settings == info.settings
 
 
-def test_field_descriptions_are_the_docstrings_of_the_fields() -> None:
+def test_field_descriptions_are_the_docstrings_of_the_fields():
     descriptions = field_descriptions(LeagueSettings)
     assert list(descriptions) == list(LeagueSettings.names())
     assert descriptions["policy"] == "The policy of the catalogue that decides."

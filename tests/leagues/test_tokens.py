@@ -3,15 +3,14 @@
 from datetime import timedelta
 
 import pytest
-from clocks import Clock
 from sqlalchemy import select
 
-from matchbandit.leagues import LeagueError, Store, schema, tokens
+from matchbandit.leagues import LeagueError, schema, tokens
 
 DAY = timedelta(days=1)
 
 
-def test_create_and_find_a_token(store: Store) -> None:
+def test_create_and_find_a_token(store):
     token, text = tokens.create(store, "  the  website ", scope="play", leagues=["a", "b", "a"])
     assert (token.label, token.leagues, token.expires_at) == ("the website", ["a", "b"], None)
     assert tokens.find(store, text) == token
@@ -21,14 +20,14 @@ def test_create_and_find_a_token(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("label", "scope"), [("", "play"), ("x" * 101, "play"), ("a\x00b", "play"), ("a", "write")])
-def test_create_rejects_a_wrong_label_or_scope(store: Store, label: str, scope: str) -> None:
+def test_create_rejects_a_wrong_label_or_scope(store, label, scope):
     with pytest.raises(LeagueError) as caught:
         tokens.create(store, label, scope=scope)
     assert caught.value.code == "bad-value"
 
 
 @pytest.mark.parametrize("change", ["mbt_{id}_{other}", "mbt_{other_id}_{secret}", "{id}", "", "mbt_{id}_{secret} "])
-def test_find_rejects_another_text(store: Store, change: str) -> None:
+def test_find_rejects_another_text(store, change):
     _, text = tokens.create(store, "a")
     _, id, secret = text.split("_")
     other = "0" * 64 if secret[0] != "0" else "1" * 64
@@ -36,7 +35,7 @@ def test_find_rejects_another_text(store: Store, change: str) -> None:
     assert tokens.find(store, wrong) is None
 
 
-def test_a_token_ends_when_it_is_revoked_or_expires(store: Store, clock: Clock) -> None:
+def test_a_token_ends_when_it_is_revoked_or_expires(store, clock):
     token, text = tokens.create(store, "a")
     _, brief = tokens.create(store, "b", lifetime=DAY)
     session = tokens.log_in(store, token)
@@ -50,7 +49,7 @@ def test_a_token_ends_when_it_is_revoked_or_expires(store: Store, clock: Clock) 
         tokens.revoke(store, token.id[:-1] + "x")
 
 
-def test_a_session_ends_by_itself_or_by_logging_out(store: Store, clock: Clock) -> None:
+def test_a_session_ends_by_itself_or_by_logging_out(store, clock):
     token, _ = tokens.create(store, "a")
     first, second = tokens.log_in(store, token), tokens.log_in(store, token)
     tokens.log_out(store, first)
@@ -61,7 +60,7 @@ def test_a_session_ends_by_itself_or_by_logging_out(store: Store, clock: Clock) 
     assert tokens.find_session(store, "") is None
 
 
-def test_the_store_holds_no_secret(store: Store) -> None:
+def test_the_store_holds_no_secret(store):
     token, text = tokens.create(store, "a")
     session = tokens.log_in(store, token)
     with store.database.reading() as connection:

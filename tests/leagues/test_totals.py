@@ -4,7 +4,6 @@ import random
 from typing import Any
 
 import pytest
-from clocks import Clock
 
 from matchbandit.leagues import VOID, League, Store
 
@@ -23,9 +22,7 @@ def ranking(club: League) -> list[Any]:
         ("cts-beta", "bernoulli", {}),
     ],
 )
-def test_totals_after_random_reports_equal_those_of_a_new_process(
-    store: Store, store_url: str, clock: Clock, policy: str, rewards: str, options: dict[str, int]
-):
+def test_totals_after_random_reports_equal_those_of_a_new_process(store, store_url, clock, policy, rewards, options):
     rng = random.Random(f"{policy} {rewards} {options}")
     players = [f"p{k}" for k in range(6)]
     past = [("p0", "p1", 1.0), ("p0", "p1", 0.5), ("p2", "p3", 0.0)]
@@ -47,7 +44,7 @@ def test_totals_after_random_reports_equal_those_of_a_new_process(
     assert club.info().results == sum(row.count for row in club.results())
 
 
-def test_totals_after_a_new_half_life_are_those_of_a_new_process(store: Store, store_url: str, clock: Clock):
+def test_totals_after_a_new_half_life_are_those_of_a_new_process(store, store_url, clock):
     club = store.create("club", players=["ann", "bob", "cem", "dee"])
     for k in range(6):
         proposal = club.ask()
@@ -58,7 +55,7 @@ def test_totals_after_a_new_half_life_are_those_of_a_new_process(store: Store, s
         assert ranking(club) == ranking(other.open("club")) != before
 
 
-def test_results_of_a_pair_that_turns_out_void_vanish_from_the_policy(store: Store, store_url: str, clock: Clock):
+def test_results_of_a_pair_that_turns_out_void_vanish_from_the_policy(store, store_url, clock):
     club = store.create("club", players=["ann", "bob"], policy="cucb")
     first = club.ask()
     club.tell(first.number, {pair: 1 for pair in first.pairs})

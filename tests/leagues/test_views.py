@@ -9,13 +9,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from matchbandit.leagues import VOID, League, Store
+from matchbandit.leagues import VOID
 
 VIEWS = ("results_by_pair", "results_by_item", "results_by_week", "proposed_pairs", "open_outcomes", "changes")
 
 
 @pytest.fixture
-def select(store_url: str):
+def select(store_url):
     """The rows of a view as mappings."""
 
     def rows(view: str, where: str = "true") -> list[dict[str, Any]]:
@@ -32,7 +32,7 @@ def select(store_url: str):
 
 
 @pytest.fixture
-def club(store: Store, clock) -> League:
+def club(store, clock):
     """Weeks of results, with a void pair, a correction, an erased item and a league that was deleted."""
     club = store.create(
         "club", players=["ann", "bob", "cem", "dee", "eve"], past=[("ann", "bob", 1), ("ann", "bob", 0)]
@@ -149,7 +149,7 @@ def test_changes_name_who_joined_which_side(store, select):
     ]
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_views_leave_deleted_leagues_out(club, select, view):
-    assert select(view, "league = 'gone'") == []
-    assert select(view, "league = 'club'") != []
+def test_views_leave_deleted_leagues_out(club, select):
+    for view in VIEWS:
+        assert select(view, "league = 'gone'") == []
+        assert select(view, "league = 'club'") != []

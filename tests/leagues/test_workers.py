@@ -5,8 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -19,7 +17,7 @@ MESSAGE = "it takes too long. Do something else."
 
 
 @pytest.fixture
-def pool() -> Iterator[WorkerPool]:
+def pool():
     opened = WorkerPool(60.0)
     yield opened
     opened.close()
@@ -41,14 +39,14 @@ def crash_once(marker: str) -> int:
     return os.getpid()
 
 
-def test_run_computes_in_one_other_process_of_low_priority(pool: WorkerPool) -> None:
+def test_run_computes_in_one_other_process_of_low_priority(pool):
     process = run(pool, os.getpid)
     assert process != os.getpid()
     assert run(pool, os.getpid) == process
     assert run(pool, os.getpriority, os.PRIO_PROCESS, 0) >= min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
 
 
-def test_run_passes_errors_on(pool: WorkerPool) -> None:
+def test_run_passes_errors_on(pool):
     process = run(pool, os.getpid)
     with pytest.raises(LeagueError, match="no") as caught:
         run(pool, refuse, "infeasible")
@@ -58,7 +56,7 @@ def test_run_passes_errors_on(pool: WorkerPool) -> None:
     assert run(pool, os.getpid) == process
 
 
-def test_run_of_a_task_beyond_the_time_limit_is_refused_and_kills_the_worker(pool: WorkerPool) -> None:
+def test_run_of_a_task_beyond_the_time_limit_is_refused_and_kills_the_worker(pool):
     process = run(pool, os.getpid)
     pool.timeout = 0.2
     with pytest.raises(LeagueError, match=MESSAGE) as caught:
@@ -70,7 +68,7 @@ def test_run_of_a_task_beyond_the_time_limit_is_refused_and_kills_the_worker(poo
     assert run(pool, os.getpid) not in (process, os.getpid())
 
 
-def test_run_after_a_crash_is_tried_once_more(pool: WorkerPool, tmp_path: Path) -> None:
+def test_run_after_a_crash_is_tried_once_more(pool, tmp_path):
     process = run(pool, os.getpid)
     assert run(pool, crash_once, str(tmp_path / "marker")) not in (process, os.getpid())
     with pytest.raises(LeagueError, match="ended early twice") as caught:
@@ -79,9 +77,7 @@ def test_run_after_a_crash_is_tried_once_more(pool: WorkerPool, tmp_path: Path) 
     assert run(pool, os.getpid)
 
 
-def test_run_with_a_full_queue_is_refused_and_others_come_in_order(
-    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_with_a_full_queue_is_refused_and_others_come_in_order(pool, monkeypatch):
     monkeypatch.setattr(workers, "MAX_WAITING", 2)
     entered, leave, order = Event(), Event(), list[int]()
     compute = pool._compute
@@ -110,7 +106,7 @@ def test_run_with_a_full_queue_is_refused_and_others_come_in_order(
     assert run(pool, abs, 4) == 4
 
 
-def test_run_that_is_interrupted_leaves_the_pool_usable(pool: WorkerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_that_is_interrupted_leaves_the_pool_usable(pool, monkeypatch):
     def interrupt(*_: Any) -> tuple[bool, Any]:
         raise KeyboardInterrupt
 
@@ -121,7 +117,7 @@ def test_run_that_is_interrupted_leaves_the_pool_usable(pool: WorkerPool, monkey
     assert run(pool, abs, -2) == 2
 
 
-def test_ask_decides_the_same_in_a_worker(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_decides_the_same_in_a_worker(sqlite_url, monkeypatch):
     players = [f"p{k}" for k in range(8)]
     with Store(sqlite_url) as store:
         here, there = (store.create(slug, players=players, policy="cts-beta", seed=3) for slug in ("a", "b"))
@@ -137,7 +133,7 @@ def test_ask_decides_the_same_in_a_worker(sqlite_url: str, monkeypatch: pytest.M
     assert process.poll() is not None  # it ends with the store
 
 
-def test_ask_beyond_the_time_limit_names_the_policy_and_the_alternative(sqlite_url: str) -> None:
+def test_ask_beyond_the_time_limit_names_the_policy_and_the_alternative(sqlite_url):
     with Store(sqlite_url, decision_timeout=0.01) as store:
         league = store.create("club", players=[f"p{k}" for k in range(800)], policy="cts-beta")
         with pytest.raises(LeagueError) as caught:
@@ -148,7 +144,7 @@ def test_ask_beyond_the_time_limit_names_the_policy_and_the_alternative(sqlite_u
         assert len(league.ask().pairs) == 400
 
 
-def test_a_script_without_a_guard_may_ask_a_slow_policy(tmp_path: Path) -> None:
+def test_a_script_without_a_guard_may_ask_a_slow_policy(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "print('started')\n"

@@ -1,11 +1,14 @@
 """`matchbandit serve`: leagues over HTTP. Its options are the settings of the server."""
 
 import inspect
+import os
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from matchbandit.cli.league.parameters import store_url
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 
@@ -43,6 +46,11 @@ class ServeCommand(TyperCommand):
         from matchbandit.leagues.service.app import serve
         from matchbandit.leagues.service.settings import Settings
 
+        for variable in os.environ:
+            prefix, _, name = variable.partition("MATCHBANDIT_")
+            near = get_close_matches(name.lower(), Settings.model_fields, n=1, cutoff=0.7)
+            if not prefix and near and name.lower() != near[0]:  # a program of one's own may have others
+                raise MatchbanditError(f"unknown variable {variable}; did you mean MATCHBANDIT_{near[0].upper()}?")
         try:
             settings = Settings(**{name: value for name, value in ctx.params.items() if value is not None})
         except ValidationError as error:
@@ -50,6 +58,7 @@ class ServeCommand(TyperCommand):
             name = str(first["loc"][0])
             option = f"--{name.replace('_', '-')}, or MATCHBANDIT_{name.upper()}"
             raise MatchbanditError(f"{option}: {first['msg']}; got {first['input']!r}.") from None
+        settings.store = store_url(settings.store)
         serve(settings)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from matchbandit.cli.completion import DEFAULT_STORE
 from matchbandit.cli.league.output import format_time
-from matchbandit.cli.league.parameters import StoreUrl, on_store, open_store
+from matchbandit.cli.league.parameters import StoreUrl, on_store, open_store, store_url
 from matchbandit.cli.output import Output, print_table, print_wrapped, prints_output, to_json_data
 from matchbandit.cli.parameters import argument, parsed_by
 from matchbandit.errors import MatchbanditError
@@ -44,8 +44,17 @@ def check(store: StoreUrl = DEFAULT_STORE) -> Output:
 
     Exit code 1: something is wrong.
     """
-    with open_store(store) as opened:
-        result = opened.check()
+    url = store_url(store)
+    from matchbandit.leagues.errors import LeagueError
+    from matchbandit.leagues.records import StoreCheck
+
+    try:
+        with open_store(url) as opened:
+            result = opened.check()
+    except LeagueError as error:
+        if error.code not in ("store-unusable", "damaged"):
+            raise
+        result = StoreCheck([str(error)], {})
     problems = [*result.problems, *(problem for league in result.leagues.values() for problem in league)]
 
     def print_text() -> None:
@@ -85,7 +94,7 @@ def prune(
     Old idempotency keys, ended tokens and sessions, and leagues that were deleted 30 days ago. A server does so every
     day.
     """
-    pruned = store.prune(keys=older_than, access=older_than, dry_run=dry_run)
+    pruned = store.prune(older_than=older_than, dry_run=dry_run)
     parts = [plural(pruned.keys, "key"), plural(pruned.tokens, "token"), plural(pruned.sessions, "session")]
     leagues = plural(len(pruned.leagues), "league")
     names = f" ({', '.join(pruned.leagues)})" if pruned.leagues else ""

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, or_, select
 
-from matchbandit.leagues import schema
+from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.items import Name, NameIndex, as_list, pair_index
-from matchbandit.leagues.state import Counts, LeagueState
+from matchbandit.leagues.rules import REMOVE_FIRST
+from matchbandit.leagues.state import Counts, LeagueState, id_pairs
 
 _pair = schema.proposal_pair
 MAX_EXACT_PLAYERS = 300
@@ -50,24 +51,22 @@ def collect_constraints(
     present = _present(connection, state, available)
     fixed_pairs = _fixed(connection, state, present, fixed)
     taken = {item for pair in fixed_pairs for item in pair}
-    rest = [item for item in present if item not in taken]
     one_pair = state.league.settings["selection"] == "pair"
-    if one_pair and fixed_pairs:
-        rest = []
-    excluded = _among(state.exclusions, rest, len(state.items))
-    met = _among(_recent_pairs(connection, state), rest, len(state.items))
+    rest = [] if one_pair and fixed_pairs else [item for item in present if item not in taken]
+    free = np.array(rest, dtype=np.int64)
+    excluded = _among(state.exclusions, free, len(state.items))
+    met = _among(_recent_pairs(connection, state), free, len(state.items))
     keys = np.unique(np.concatenate([excluded, met]))
     if not fixed_pairs:
-        _refuse_if_infeasible(state, rest, excluded, met, keys)
+        _refuse_if_infeasible(state, free, excluded, met, keys)
     order = None
     if state.league.sides is None and not one_pair and len(rest) % 2:
-        rows = [state.items[item - 1] for item in rest]
-        rows.sort(key=lambda row: (row.bye_level, row.last_bye, -row.id))
-        order = np.array([row.id for row in rows], dtype=np.int64)
+        rows = (state.items[item - 1] for item in rest)
+        order = np.array([row.id for row in sorted(rows, key=lambda row: (row.bye_level, row.last_bye, -row.id))])
     return Constraints(
         available=None if available is None else present,
         fixed=fixed_pairs,
-        present=np.array(rest, dtype=np.int64),
+        present=free,
         forbidden=np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1),
         bye=None,
         is_excluded=np.isin(keys, excluded),
@@ -79,8 +78,7 @@ def _present(connection: Connection, state: LeagueState, available: Iterable[Nam
     """The ids of the available items, in rising order."""
     if available is None:
         return [int(item) for item in np.flatnonzero(state.active) + 1]
-    names = as_list("available", available)
-    index = NameIndex(connection, state.league, names)
+    index = NameIndex(connection, state.league, names := as_list("available", available))
     present = sorted({index.resolve(name) for name in names})
     for item in present:
         if not state.active[item - 1]:
@@ -93,26 +91,23 @@ def _fixed(
 ) -> list[tuple[int, int]]:
     """The fixed pairs: those requested, then pins in order, if both items are available and free."""
     one_pair, present, taken = state.league.settings["selection"] == "pair", set(available), set[int]()
-    listed = [] if requested is None else as_list("fixed", requested)
     pairs: list[tuple[int, int]] = []
-    if listed:
+    if listed := as_list("fixed", () if requested is None else requested):
         index, excluded = pair_index(connection, state.league, listed), set(map(tuple, state.exclusions.tolist()))
-    for pair in listed:
-        ids = index.resolve_pair(pair)
+        pairs = [index.resolve_pair(pair) for pair in listed]
+    for ids in pairs:
         if ids in excluded:
-            message = f"{index.pair_text(ids)} are excluded. Remove the exclusion first (unexclude)."
-            raise LeagueError("contradiction", message)
-        if not set(ids) <= present:
+            raise LeagueError("contradiction", f"{index.pair_text(ids)} {REMOVE_FIRST['exclude']}")
+        if not present.issuperset(ids):
             raise LeagueError("infeasible", f"{index.pair_text(ids)} are a fixed pair but not both available.")
-        if set(ids) & taken:
+        if not taken.isdisjoint(ids):
             raise LeagueError("infeasible", f"one of {index.pair_text(ids)} is in another fixed pair as well.")
-        taken |= set(ids)
-        pairs.append(ids)
+        taken.update(ids)
     if len(pairs) > 1 and one_pair:
         raise LeagueError("infeasible", f"this league proposes one pair at a time; got {len(pairs)} fixed.")
     for pin in state.pins:
-        if set(pin) <= present and not set(pin) & taken:
-            taken |= set(pin)
+        if present.issuperset(pin) and taken.isdisjoint(pin):
+            taken.update(pin)
             pairs.append(pin)
     return pairs[:1] if one_pair else pairs
 
@@ -121,14 +116,13 @@ def _recent_pairs(connection: Connection, state: LeagueState) -> Counts:
     """Pairs that met, or are to meet, within the last `no_rematch` proposals."""
     window = state.league.settings["no_rematch"]
     if not window:
-        return np.zeros((0, 2), dtype=np.int64)
+        return id_pairs(())
     where = [_pair.c.league_id == state.league.id, _pair.c.number > state.league.n_proposals - window]
     where.append(or_(_pair.c.outcome_version.is_(None), _pair.c.outcome.is_not(None)))  # a void pair never met
-    rows = connection.execute(select(_pair.c.a, _pair.c.b).where(*where).distinct()).all()
-    return np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 2)
+    return id_pairs(connection.execute(select(_pair.c.a, _pair.c.b).where(*where).distinct()))
 
 
-def _among(pairs: Counts, items: list[int], n_items: int) -> Counts:
+def _among(pairs: Counts, items: Counts, n_items: int) -> Counts:
     """Those of these pairs whose items are both among `items`, as sorted keys."""
     present = np.zeros(n_items + 1, dtype=np.bool_)
     present[items] = True
@@ -136,62 +130,53 @@ def _among(pairs: Counts, items: list[int], n_items: int) -> Counts:
     return np.sort((a << 32 | b)[present[a] & present[b]])
 
 
-def _refuse_if_infeasible(state: LeagueState, rest: list[int], excluded: Counts, met: Counts, keys: Counts) -> None:
-    n, window, sides = len(rest), state.league.settings["no_rematch"], state.league.sides
-    columns = int(state.sides[np.array(rest, dtype=np.int64) - 1].sum())
-    n_pairs = n * (n - 1) // 2 if sides is None else (n - columns) * columns
+def _refuse_if_infeasible(state: LeagueState, present: Counts, excluded: Counts, met: Counts, keys: Counts) -> None:
+    n, window, sides = len(present), state.league.settings["no_rematch"], state.league.sides
+    n_pairs = state.count_pairs(present)
     if n_pairs > len(keys):
         return
     if not n_pairs and sides is None:
-        count = "nobody is" if not n else "only one player is"
+        count = "only one player is" if n else "nobody is"
         raise LeagueError("infeasible", f"{count} available, and a pair needs two. Ask with more players.")
-    if not n_pairs:
-        assert sides is not None
-        missing = sides[1 if n > 0 and columns < n else 0]
+    if not n_pairs and sides is not None:
+        missing = sides[0 in state.sides[present - 1]]
         raise LeagueError("infeasible", f"none of {missing} is available, and a pair needs one of each side.")
-    unexclude, lower = "remove an exclusion (unexclude)", f"lower no_rematch (now {window})"
-    lately = f"met within the last {window} proposals"
-    if n_pairs <= len(excluded):
-        reason = f"are excluded: {unexclude}"
-    elif n_pairs <= len(met):
-        reason = f"{lately}: {lower}"
-    else:
-        reason = f"are excluded or {lately}: {unexclude}, or {lower}"
-    raise LeagueError("infeasible", f"all pairs of the {n} available items {reason}.")
+    causes = [
+        (len(excluded), "are excluded", "remove an exclusion (unexclude)"),
+        (len(met), f"met within the last {window} proposals", f"lower no_rematch (now {window})"),
+    ]
+    _, reasons, fixes = zip(*([cause for cause in causes if cause[0] == n_pairs][:1] or causes), strict=True)
+    raise LeagueError(
+        "infeasible", f"all pairs of the {n} available items {' or '.join(reasons)}: {', or '.join(fixes)}."
+    )
 
 
 def assign_bye(constraints: Constraints) -> Constraints:
-    """Assign the bye; unchanged if nobody sits out or there are too many players to compute it."""
-    if constraints.bye_order is None:
+    """Assign the bye, if somebody sits out: the first in the order whose absence costs no pair.
+
+    With too many players to compute it nobody is assigned; then whoever is left over sits out.
+    """
+    order, forbidden = constraints.bye_order, constraints.forbidden
+    if order is None:
         return constraints
-    bye = _fair_bye(constraints.bye_order, constraints.forbidden)
-    if bye is None:
-        return replace(constraints, bye_order=None)
-    without = (constraints.forbidden != bye).all(axis=1)
+    bye, others = int(order[0]), order[1:]
+    among_others = forbidden[(forbidden != bye).all(axis=1)]
+    degrees = len(others) - 1 - np.bincount(among_others.ravel(), minlength=int(order.max()) + 1)[others]
+    if not _can_pair_all(np.sort(degrees)):
+        if len(order) > MAX_EXACT_PLAYERS:
+            return replace(constraints, bye_order=None)
+        place = np.zeros(int(order.max()) + 1, dtype=np.int64)
+        place[order] = np.arange(len(order))
+        bye = int(order[library.first_to_sit_out(len(order), place[forbidden])])
+    without = (forbidden != bye).all(axis=1)
     return replace(
         constraints,
         present=constraints.present[constraints.present != bye],
-        forbidden=constraints.forbidden[without],
+        forbidden=forbidden[without],
         bye=bye,
         is_excluded=constraints.is_excluded[without],
         bye_order=None,
     )
-
-
-def _fair_bye(order: Counts, forbidden: Counts) -> int | None:
-    """Who sits out: the first in `order` whose absence costs no pair.
-
-    None if there are too many players to tell; then whoever is left over sits out.
-    """
-    first = int(order[0])
-    others = order[1:]
-    among_others = forbidden[(forbidden != first).all(axis=1)]
-    degrees = len(others) - 1 - np.bincount(among_others.ravel(), minlength=int(order.max()) + 1)[others]
-    if _can_pair_all(np.sort(degrees)):
-        return first
-    if len(order) > MAX_EXACT_PLAYERS:
-        return None
-    return _matching_bye(order.tolist(), {(a, b) for a, b in forbidden.tolist()})
 
 
 def _can_pair_all(degrees: Counts) -> bool:
@@ -200,35 +185,8 @@ def _can_pair_all(degrees: Counts) -> bool:
     An even number n of players has a Hamiltonian cycle, and so a perfect matching, if for all i < n/2 with d_i ≤ i the
     degree d_(n−i) is at least n − i [Chvatal1972]; two need to be allowed to meet.
     """
-    d = degrees
-    n = len(d)
+    n = len(degrees)
     if n <= 2:
-        return n == 0 or bool(d[0] > 0)
+        return n == 0 or bool(degrees[0] > 0)
     i = np.arange(1, (n + 1) // 2)
-    return bool(((d[i - 1] > i) | (d[n - i - 1] >= n - i)).all())
-
-
-def _matching_bye(order: list[int], forbidden: set[tuple[int, int]]) -> int:
-    """The first in this order without whom as many pairs are possible as with them.
-
-    A dummy vertex is connected to everyone: of the largest matchings, take the one in which it meets the first.
-    """
-    import rustworkx as rx  # only players with many rules need it
-
-    graph: Any = rx.PyGraph()
-    graph.add_nodes_from(order)
-    dummy = graph.add_node(0)
-    n = len(order)
-    graph.add_edges_from([(dummy, place, n - place) for place in range(n)])
-    graph.add_edges_from(
-        [
-            (i, j, 0)
-            for i in range(n)
-            for j in range(i + 1, n)
-            if (min(order[i], order[j]), max(order[i], order[j])) not in forbidden
-        ]
-    )
-    for i, j in rx.max_weight_matching(graph, max_cardinality=True, weight_fn=int):
-        if dummy in (i, j):
-            return order[i if j == dummy else j]
-    raise AssertionError("a vertex connected to all others is matched")
+    return bool(((degrees[i - 1] > i) | (degrees[n - i - 1] >= n - i)).all())

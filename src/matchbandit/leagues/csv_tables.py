@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict
 from typing import Any
 
 from matchbandit.formatting import float_text
@@ -46,10 +46,7 @@ def csv_text(records: Sequence[Any]) -> str:
 
 
 def _cells(record: Any) -> Iterable[tuple[str, Any]]:
-    if is_dataclass(record) and not isinstance(record, type):
-        record = {field.name: getattr(record, field.name) for field in fields(record)}
-    assert isinstance(record, Mapping)
-    for name, value in record.items():
+    for name, value in (record if isinstance(record, Mapping) else vars(record)).items():
         if name in ("pair", "ids", "names") and isinstance(value, Sequence) and len(value) == 2:
             yield f"{name} 1", _cell(value[0])
             yield f"{name} 2", _cell(value[1])

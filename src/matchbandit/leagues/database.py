@@ -3,13 +3,13 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SAWarning
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -30,8 +30,6 @@ _SQLITE = {
     sqlite3.SQLITE_CORRUPT: (_UNUSABLE, "is damaged. Restore a backup."),
     sqlite3.SQLITE_CANTOPEN: (_UNUSABLE, "cannot be opened. Check the path, and the permissions of file and folder."),
     sqlite3.SQLITE_NOTADB: (_UNUSABLE, "is not a SQLite database. Choose another file."),
-    sqlite3.SQLITE_PERM: (_UNUSABLE, "cannot be opened: permission denied."),
-    sqlite3.SQLITE_AUTH: (_UNUSABLE, "cannot be opened: permission denied."),
 }
 """What SQLite's primary error codes mean."""
 _POSTGRESQL = {
@@ -100,9 +98,6 @@ class Database:
         """Create the tables of a new store, or migrate those of an older version. Returns the secret of the store."""
         with self.reading() as connection:
             is_current = migrations.find_version(connection) == schema.VERSION
-            others = inspect(connection).get_table_names() if self.is_sqlite and not is_current else []
-        if others and schema.store.name not in others:
-            raise self._unusable(f"is the database of another program: it has a table {others[0]!r}.")
         if not is_current:
             with self.writing() as connection:
                 if not self.is_sqlite:
@@ -114,43 +109,34 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A read transaction: a consistent snapshot, without locks."""
-        with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
-            if not self.is_sqlite:
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
-                yield connection
+        options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self._connect(self._reader, **options) as connection, connection.begin():
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A write transaction; on SQLite, the only one at a time."""
-        with self._turn(self._writer), self._errors():
-            if self._file is not None and _identity(self._file) != self._identity:
-                raise self._unusable(
-                    "was replaced or removed while it was in use. Restart this program; stop it before you restore a "
-                    "backup."
-                )
-            with self.engine.connect() as connection:
-                connection.execution_options(writes=True)
-                with connection.begin():
-                    yield connection
+        with self._connect(self._writer, writes=True) as connection, connection.begin():
+            yield connection
 
     @contextmanager
-    def _turn(self, lock: "Lock | None") -> Iterator[None]:
-        if lock is None:
-            yield
-            return
-        if not lock.acquire(timeout=self.timeout):
+    def _connect(self, lock: "Lock | None", **options: Any) -> Iterator[Connection]:
+        """A connection with these options, once it is the turn of this thread."""
+        if lock is not None and not lock.acquire(timeout=self.timeout):
             raise LeagueError(_BUSY, f"the store {self.display_url} is busy with other requests. Try again.")
         try:
-            yield
+            if "writes" in options and self._file is not None and _identity(self._file) != self._identity:
+                advice = "Restart this program; stop it before you restore a backup."
+                raise self._unusable(f"was replaced or removed while it was in use. {advice}")
+            with self._errors(), self.engine.connect() as connection:
+                yield connection.execution_options(**options)
         finally:
-            lock.release()
+            if lock is not None:
+                lock.release()
 
-    @contextmanager
-    def _outside_transactions(self) -> Iterator[Connection]:
+    def _outside_transactions(self) -> AbstractContextManager[Connection]:
         """A connection for what SQLite does not do within a transaction."""
-        with self._turn(self._reader), self._errors(), self.engine.connect() as connection:
-            yield connection.execution_options(begins=False)
+        return self._connect(self._reader, begins=False)
 
     def wipe(self) -> None:
         """Truncate SQLite's write-ahead log, so that erased data does not remain in it.
@@ -175,22 +161,17 @@ class Database:
             raise LeagueError(
                 "bad-value", f"{str(path)!r} exists already. Choose a new file, so that no older backup is lost."
             )
-        partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
         try:
-            partial.touch(mode=0o600, exist_ok=False)
-            with self._outside_transactions() as connection, closing(sqlite3.connect(partial)) as copy:
-                connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, readable from read-only media
-                (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
-            if verdict != "ok":
-                raise LeagueError("damaged", f"the copy of {self.display_url} is damaged: {verdict}. Check the store.")
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
-            partial.rename(path)
+            with new_file(path) as file:
+                with self._outside_transactions() as connection, closing(sqlite3.connect(file)) as copy:
+                    connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
+                    copy.execute("PRAGMA journal_mode = DELETE")  # one file, readable from read-only media
+                    (verdict,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+                if verdict != "ok":
+                    message = f"the copy of {self.display_url} is damaged: {verdict}. Check the store."
+                    raise LeagueError("damaged", message)
         except (sqlite3.Error, DBAPIError, OSError) as error:
             raise LeagueError("store-unusable", f"{self.display_url} cannot be copied to {path}: {error}.") from None
-        finally:
-            partial.unlink(missing_ok=True)
 
     def vacuum(self) -> None:
         """Return unused space to the disk."""
@@ -218,10 +199,8 @@ class Database:
     def size(self, connection: Connection) -> tuple[int, int | None]:
         """The bytes on disk, and how many of them a SQLite file does not use."""
         if self.is_sqlite:
-            page, pages, free = (
-                connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
-                for name in ("page_size", "page_count", "freelist_count")
-            )
+            pragmas = ("page_size", "page_count", "freelist_count")
+            page, pages, free = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
             return page * pages, page * free
         names = ", ".join(f"'{table.name}'" for table in schema.metadata.sorted_tables)
         query = f"SELECT sum(pg_total_relation_size(to_regclass(name))) FROM unnest(ARRAY[{names}]) AS name"
@@ -267,6 +246,20 @@ class Database:
         return LeagueError(_UNUSABLE, f"the store {self.display_url} {message}")
 
 
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file that only its owner can read, and that appears under this path once it is complete and on disk."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
+    try:
+        partial.touch(mode=0o600, exist_ok=False)
+        yield partial
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
@@ -296,10 +289,9 @@ def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
     common = {"pool_size": 8, "pool_timeout": timeout}
     if url.get_backend_name() == "postgresql":
         # A connection that was lost, such as by a restart of PostgreSQL, is replaced when it is taken from the pool.
-        arguments = {"connect_timeout": max(2, round(timeout))}
-        engine = create_engine(url, max_overflow=12, pool_pre_ping=True, connect_args=arguments, **common)
-        event.listen(engine, "connect", lambda connection, _: _set_lock_timeout(connection, timeout))
-        return engine
+        options = f"{url.query.get('options', '')} -c lock_timeout={round(1000 * timeout)}"
+        arguments = {"connect_timeout": max(2, round(timeout)), "options": options}
+        return create_engine(url, max_overflow=12, pool_pre_ping=True, connect_args=arguments, **common)
     if in_memory:
         engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
     else:
@@ -307,12 +299,6 @@ def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
-
-
-def _set_lock_timeout(connection: Any, timeout: float) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = {round(1000 * timeout)}")
-    connection.commit()
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:

@@ -5,29 +5,30 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import plural
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.constraints import Constraints, assign_bye, collect_constraints
-from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.errors import LeagueError, errors_as
 from matchbandit.leagues.items import Name
 from matchbandit.leagues.model import LEVEL, fit_posterior
-from matchbandit.leagues.state import CachedLeague, Counts, LeagueState
+from matchbandit.leagues.records import Ids, Pair
+from matchbandit.leagues.state import CachedLeague, Counts, LeagueState, id_pairs
 
 if TYPE_CHECKING:
+    from matchbandit.allowed import Allowed
     from matchbandit.policies.counts_policy import CountsPolicy
     from matchbandit.policies.decision import Decision
     from matchbandit.strengths import Posterior
 
-Ids = tuple[int, int]
 PRODUCTS_ONLY = "rank1-thompson"
 """Its decisions depend on results alone, and it fits the strengths itself."""
 SLOW_PAIRS = 5_000
@@ -35,9 +36,9 @@ SLOW_PAIRS = 5_000
 MAX_FEW_RULES = 8
 """With at most so many forbidden partners each, near neighbours in the order of strengths are matched at once."""
 _pair, _proposal = schema.proposal_pair, schema.proposal
-_OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
+OPEN = select(_proposal.c.number).where(_proposal.c.league_id == bindparam("of_league"), _proposal.c.n_waiting > 0)
 _WAITING = select(_pair.c.a, _pair.c.b).where(
-    _pair.c.league_id == bindparam("of_league"), _pair.c.outcome_version.is_(None), _pair.c.number.in_(_OPEN)
+    _pair.c.league_id == bindparam("of_league"), _pair.c.outcome_version.is_(None), _pair.c.number.in_(OPEN)
 )
 
 
@@ -55,30 +56,20 @@ class Inputs:
         """The number of the proposal."""
         return self.state.league.n_proposals + 1
 
-
-class ProposedPair(NamedTuple):
-    """A pair of a decision; see `records.Pair`."""
-
-    ids: Ids
-    fixed: bool
-    in_best_guess: bool
-    expected: float
-    low: float | None
-    high: float | None
-    value: float | None
-    propensity: float | None
+    @cached_property
+    def allowed(self) -> "Allowed":
+        """The pairs of the graph that may be chosen."""
+        present = np.zeros(self.state.graph.n_items, dtype=np.bool_)
+        present[self.state.vertices[self.constraints.present - 1]] = True
+        return library.allowed_pairs(self.state.graph, present, self.state.edges(self.constraints.forbidden))
 
 
 @dataclass(frozen=True)
 class Draft:
     """A decided proposal that is not written yet."""
 
-    number: int
-    based_on: int
-    pairs: list[ProposedPair]
+    pairs: list[Pair]
     byes: list[int]
-    available: list[int] | None
-    n_results: int
     expected: float
     low: float
     high: float
@@ -98,10 +89,9 @@ def prepare(
 ) -> Inputs:
     """Check the request, and read what the decision needs."""
     constraints = collect_constraints(connection, state, available=available, fixed=fixed)
-    waiting: Sequence[Any] = ()
-    if state.league.settings["policy"] != PRODUCTS_ONLY:
-        waiting = connection.execute(_WAITING, {"of_league": state.league.id}).all()
-    return Inputs(state, constraints, np.array([tuple(row) for row in waiting], dtype=np.int64).reshape(-1, 2))
+    waits = state.league.settings["policy"] != PRODUCTS_ONLY
+    rows = connection.execute(_WAITING, {"of_league": state.league.id}) if waits else ()
+    return Inputs(state, constraints, id_pairs(rows))
 
 
 def is_slow(inputs: Inputs) -> bool:
@@ -111,9 +101,7 @@ def is_slow(inputs: Inputs) -> bool:
     degrees = np.bincount(constraints.forbidden.ravel())
     if inputs.state.league.any_size and degrees.max(initial=0) <= MAX_FEW_RULES:
         return bool(n_draws * n_items > SLOW_PAIRS)
-    columns = int(inputs.state.sides[constraints.present - 1].sum())
-    n_pairs = (n_items - columns) * columns if columns else n_items * (n_items - 1) // 2
-    return bool((1 + n_draws) * n_pairs > SLOW_PAIRS)
+    return bool((1 + n_draws) * inputs.state.count_pairs(constraints.present) > SLOW_PAIRS)
 
 
 def too_slow(inputs: Inputs) -> str:
@@ -127,89 +115,78 @@ def too_slow(inputs: Inputs) -> str:
     return f"{settings['policy']} takes longer than the time limit to pair {plural(n_items, 'item')}. {fix}"
 
 
+@errors_as("not-supported")
 def decide(inputs: Inputs, cached: CachedLeague | None = None) -> Draft:
     """Decide the proposal; the caller holds `Store.deciding`."""
-    try:
-        return _decide(replace(inputs, constraints=assign_bye(inputs.constraints)), cached or CachedLeague())
-    except LeagueError:
-        raise
-    except MatchbanditError as error:
-        raise LeagueError("not-supported", str(error)) from error
-
-
-def _decide(inputs: Inputs, cached: CachedLeague) -> Draft:
+    inputs, cached = replace(inputs, constraints=assign_bye(inputs.constraints)), cached or CachedLeague()
     state, constraints = inputs.state, inputs.constraints
+    selection, n_fixed = state.league.settings["selection"], len(constraints.fixed)
     chosen, decision, propensities = _choose(inputs, cached)
     posterior = _posterior(state, cached)
     pairs = constraints.fixed + chosen
-    ends = _vertices(state, pairs)
-    estimates = posterior.pair_means(ends).tolist()
-    lows, highs = _intervals(posterior, ends)
+    ends = state.vertices[id_pairs(pairs) - 1]
+    numbers = np.full((len(pairs), 5), np.nan)  # expected, low, high, value, propensity
+    numbers[:, 0] = posterior.pair_means(ends)
+    if posterior.factor is not None:  # else the league is large, and intervals take long
+        numbers[:, 1:3] = np.transpose(posterior.pair_intervals(ends, LEVEL))
+    if decision is not None:
+        numbers[n_fixed:, 3], numbers[n_fixed:, 4] = decision.values, propensities
     expected, low, high = library.total_interval(posterior, ends, LEVEL)
-    best = constraints.fixed + state.ids(_best_guess(inputs, posterior))
-    values = [] if decision is None else decision.values.tolist()
-    n_fixed, guessed = len(constraints.fixed), set(best)
-    values = [None] * n_fixed + [_finite(value) for value in values]
-    rows = zip(pairs, estimates, lows, highs, values, [None] * n_fixed + propensities, strict=True)
-    byes = [] if state.league.settings["selection"] == "pair" else _sitting_out(constraints, chosen)
+    best = list(constraints.fixed)
+    if len(constraints.present):
+        best += state.ids(library.best_pairs(inputs.allowed, posterior.strengths, selection))
+    guessed, paired = set(best), {item for pair in chosen for item in pair}
+    candidates = constraints.present.tolist() + [item for item in (constraints.bye,) if item is not None]
+    byes = [] if selection == "pair" else sorted(item for item in candidates if item not in paired)
     return Draft(
-        number=inputs.number,
-        based_on=state.league.version,
-        pairs=[ProposedPair(pair, k < n_fixed, pair in guessed, *numbers) for k, (pair, *numbers) in enumerate(rows)],
+        pairs=[
+            Pair(state.names(pair), pair, None, k < n_fixed, pair in guessed, *map(_finite, row))
+            for k, (pair, row) in enumerate(zip(pairs, numbers.tolist(), strict=True))
+        ],
         byes=byes,
-        available=constraints.available,
-        n_results=state.league.n_results,
         expected=expected,
         low=low,
         high=high,
-        best=max(float(posterior.pair_means(_vertices(state, best)).sum()), expected),
+        best=max(float(posterior.pair_means(state.vertices[id_pairs(best) - 1]).sum()), expected),
         exact=decision is None or decision.exact,
         bound=None if decision is None else _finite(decision.bound),
         notes=_notes(inputs, byes, decision),
     )
 
 
-def _choose(inputs: Inputs, cached: CachedLeague) -> "tuple[list[Ids], Decision | None, list[float | None]]":
-    """The pairs that the policy chooses of those not fixed, and their propensities."""
+def _choose(inputs: Inputs, cached: CachedLeague) -> "tuple[list[Ids], Decision | None, list[float] | float]":
+    """The pairs that the policy chooses of those not fixed, and their propensities; NaN: these are not recorded."""
     league, present = inputs.state.league, inputs.constraints.present
     sides = inputs.state.sides[present - 1]
     if not len(sides) or (league.sides is not None and (sides == sides[0]).all()):
-        return [], None, []  # all items, or all of one side, are in fixed pairs
-    source = _source(inputs, cached)
-    pairs, decision = source(library.random_stream(league.seed, "decision", league.stream, inputs.number))
+        return [], None, np.nan  # all items, or all of one side, are in fixed pairs
+    policy, allowed, waiting, ids_of = _source(inputs, cached)
+
+    def draw(*names: int | str) -> "tuple[list[Ids], Decision]":
+        decision = policy.decision(library.random_stream(league.seed, *names), allowed=allowed, waiting=waiting)
+        return ids_of(decision.pairs), decision
+
+    pairs, decision = draw("decision", league.stream, inputs.number)
     n_draws = league.settings["record_propensity"]
     if not n_draws:
-        return pairs, decision, [None] * len(pairs)
+        return pairs, decision, np.nan
     counts = Counter(pairs)
-    for draw in range(n_draws):
-        counts.update(source(library.random_stream(league.seed, "propensity", league.stream, inputs.number, draw))[0])
+    for k in range(n_draws):
+        counts.update(draw("propensity", league.stream, inputs.number, k)[0])
     return pairs, decision, [counts[pair] / (n_draws + 1) for pair in pairs]
 
 
-def _source(inputs: Inputs, cached: CachedLeague) -> Any:
-    """A function from a random stream to a decision: the pairs by id, and the decision."""
-    state, settings = inputs.state, inputs.state.league.settings
-    capabilities = library.capabilities(settings["policy"])
-    if not capabilities.constrained or capabilities.max_matchings is not None:
-        return _source_among_present(inputs)
-    policy = _current_policy(state, cached)
-    present = np.zeros(state.graph.n_items, dtype=np.bool_)
-    present[state.vertices[inputs.constraints.present - 1]] = True
-    forbidden = state.edges(inputs.constraints.forbidden)
-    waiting = state.positions[inputs.waiting - 1]
-
-    def decision(rng: np.random.Generator) -> "tuple[list[Ids], Decision]":
-        result = library.decide(policy, rng, present=present, forbidden=forbidden, waiting=waiting)
-        return state.ids(result.pairs), result
-
-    return decision
-
-
-def _source_among_present(inputs: Inputs) -> Any:
-    """`_source` of a policy that enumerates matchings or knows no rules: it is built for the present items only."""
+def _source(
+    inputs: Inputs, cached: CachedLeague
+) -> "tuple[CountsPolicy, Allowed, Counts, Callable[[Counts], list[Ids]]]":
+    """The policy, what it may choose from, the pairs that wait for an outcome, and how its pairs become ids."""
     state, present, forbidden = inputs.state, inputs.constraints.present, inputs.constraints.forbidden
     settings = state.league.settings
     capabilities = library.capabilities(settings["policy"])
+    if capabilities.constrained and capabilities.max_matchings is None:
+        return _current_policy(state, cached), inputs.allowed, state.positions[inputs.waiting - 1], state.ids
+
+    # It enumerates matchings or knows no rules: it is built for the present items only.
     if len(forbidden) and not capabilities.constrained:
         raise LeagueError(
             "not-supported", f"{settings['policy']} cannot leave pairs out. Remove exclusions and no_rematch."
@@ -225,15 +202,12 @@ def _source_among_present(inputs: Inputs) -> Any:
         plays, credit = state.totals.discounted(state.league.n_proposals, state.league.half_life)
         policy.set_counts(graph.edges(place[state.totals.pairs[here]]), plays[here], credit[here])
     waiting = place[inputs.waiting]
-    waiting = waiting[(waiting >= 0).all(axis=1)]
-    edges = graph.edges(place[forbidden]) if len(forbidden) else None
 
-    def decision(rng: np.random.Generator) -> "tuple[list[Ids], Decision]":
-        result = library.decide(policy, rng, forbidden=edges, waiting=waiting)
-        pairs = np.stack([rows[result.pairs[:, 0]], columns[result.pairs[:, 1]]], axis=1)
-        return [(a, b) for a, b in pairs.tolist()], result
+    def ids(pairs: Counts) -> list[Ids]:
+        return [(a, b) for a, b in zip(rows[pairs[:, 0]].tolist(), columns[pairs[:, 1]].tolist(), strict=True)]
 
-    return decision
+    allowed = library.allowed_pairs(graph, None, graph.edges(place[forbidden]))
+    return policy, allowed, waiting[(waiting >= 0).all(axis=1)], ids
 
 
 @dataclass
@@ -245,9 +219,10 @@ class CurrentPolicy:
     version: int
 
 
-def _current_policy(state: LeagueState, cached: CachedLeague) -> Any:
+def _current_policy(state: LeagueState, cached: CachedLeague) -> "CountsPolicy":
     """The policy with the current counts: only changed ones are set, unless it is new or results fade."""
-    league, totals, current = state.league, state.totals, cached.policy
+    league, totals = state.league, state.totals
+    current: CurrentPolicy | None = cached.policy
     built_for = json.dumps([league.settings[name] for name in ("policy", "options", "selection")]), state.graph
     if current is None or current.built_for != built_for or current.version > league.version:
         policy = library.build_policy(league.settings, state.graph, league.distribution)
@@ -264,72 +239,35 @@ def _current_policy(state: LeagueState, cached: CachedLeague) -> Any:
 
 def _posterior(state: LeagueState, cached: CachedLeague) -> "Posterior":
     """The posterior of the strengths, which rank1-thompson has fitted already."""
-    current = cached.policy
-    if (
-        current is not None
-        and current.version == state.league.version
-        and state.league.settings["policy"] == PRODUCTS_ONLY
-    ):
-        posterior: Posterior = current.policy.posterior
-        return posterior
-    return fit_posterior(state)
-
-
-def _vertices(state: LeagueState, pairs: Sequence[Ids]) -> Counts:
-    return state.vertices[np.array(pairs, dtype=np.int64).reshape(-1, 2) - 1]
-
-
-def _intervals(posterior: "Posterior", ends: Counts) -> tuple[list[float | None], list[float | None]]:
-    """The ends of the intervals of these pairs; None in large leagues, where they take long."""
-    if posterior.factor is None:
-        return [None] * len(ends), [None] * len(ends)
-    low, high = posterior.pair_intervals(ends, LEVEL)
-    return low.tolist(), high.tolist()
-
-
-def _best_guess(inputs: Inputs, posterior: "Posterior") -> Counts:
-    """The best guess among the pairs not fixed."""
-    state, constraints = inputs.state, inputs.constraints
-    if not len(constraints.present):
-        return np.zeros((0, 2), dtype=np.int64)
-    present = np.zeros(state.graph.n_items, dtype=np.bool_)
-    present[state.vertices[constraints.present - 1]] = True
-    forbidden = state.edges(constraints.forbidden)
-    selection = state.league.settings["selection"]
-    return library.best_pairs(state.graph, posterior.strengths, selection, present=present, forbidden=forbidden)
-
-
-def _sitting_out(constraints: Constraints, pairs: Sequence[Ids]) -> list[int]:
-    """Who sits out: whose turn it is, and who is left over."""
-    paired = {item for pair in pairs for item in pair}
-    left = [item for item in constraints.present.tolist() if item not in paired]
-    return left if constraints.bye is None else sorted([constraints.bye, *left])
+    current, uses_it = cached.policy, state.league.settings["policy"] == PRODUCTS_ONLY
+    is_fitted = uses_it and current is not None and current.version == state.league.version
+    return current.policy.posterior if is_fitted else fit_posterior(state)
 
 
 def _notes(inputs: Inputs, byes: list[int], decision: "Decision | None") -> list[list[Any]]:
     """Notes for readers, as codes and ids."""
-    constraints, two_sided = inputs.constraints, inputs.state.league.sides is not None
-    notes: list[list[Any]] = [] if constraints.bye is None else [["turn", constraints.bye]]
-    n = len(inputs.state.items) + 1
-    excluded = np.bincount(constraints.forbidden[constraints.is_excluded].ravel(), minlength=n)
-    met = np.bincount(constraints.forbidden[~constraints.is_excluded].ravel(), minlength=n)
-    on_side = np.bincount(inputs.state.sides[constraints.present - 1], minlength=2)
+    constraints, sides, two_sided = inputs.constraints, inputs.state.sides, inputs.state.league.sides is not None
+    excluded, met = (
+        np.bincount(constraints.forbidden[rows].ravel(), minlength=len(sides) + 1)
+        for rows in (constraints.is_excluded, ~constraints.is_excluded)
+    )
+    on_side = np.bincount(sides[constraints.present - 1], minlength=2)
+    notes: list[list[Any]] = []
     for item in byes:
+        others = on_side[1 - sides[item - 1]] if two_sided else len(constraints.present) - 1
         if item == constraints.bye:
-            continue
-        others = on_side[1 - inputs.state.sides[item - 1]] if two_sided else len(constraints.present) - 1
-        if others > excluded[item] + met[item] or not (excluded[item] or met[item]):
-            if not two_sided:  # with unequal sides some are always left over
-                notes.append(["left", item])
-        else:
+            notes.insert(0, ["turn", item])
+        elif 0 < excluded[item] + met[item] >= others:
             notes.append(
                 ["nobody", item, "both" if excluded[item] and met[item] else "excluded" if excluded[item] else "met"]
             )
+        elif not two_sided:  # with unequal sides some are always left over
+            notes.append(["left", item])
     if decision is not None and not decision.exact:
         notes.append(["near", decision.value, decision.bound])
     return notes
 
 
-def _finite(value: float | None) -> float | None:
-    """None for an infinite index, which JSON cannot represent."""
-    return value if value is not None and isfinite(value) else None
+def _finite(value: float) -> float | None:
+    """None for a missing number, and for an infinite index, which JSON cannot represent."""
+    return value if isfinite(value) else None

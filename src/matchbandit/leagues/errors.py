@@ -1,5 +1,7 @@
 """Errors of leagues, stores and the service: one table says everything about a code."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError
@@ -16,6 +18,17 @@ class LeagueError(MatchbanditError):
     def __reduce__(self) -> Any:
         """For pickle, which would call it with the message alone."""
         return type(self), (self.code, str(self)), {"field": self.field}
+
+
+@contextmanager
+def errors_as(code: str) -> Iterator[None]:
+    """Errors of the library are errors of leagues with this code; also a decorator."""
+    try:
+        yield
+    except LeagueError:
+        raise
+    except MatchbanditError as error:
+        raise LeagueError(code, str(error)) from error
 
 
 class Code(NamedTuple):

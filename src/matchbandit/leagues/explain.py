@@ -1,6 +1,6 @@
 """Sentences without jargon: why an item, a pair or a proposal is what it is, and what each change was."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -139,7 +139,7 @@ def _why_chosen(pair: Pair, policy: str, state: LeagueState) -> str:
         return f"{expected}, and fixed"
     if pair.in_best_guess or pair.value is None:
         return f"{expected}, and were part of the best guess" if pair.in_best_guess else expected
-    draws, rewards = library.draws(policy), state.league.distribution
+    draws, rewards = getattr(library.policy_class(policy), "draws", False), state.league.distribution
     low, high = (0.0, 1.0) if draws else (rewards.low, rewards.high)  # what a mean can be
     value = min(max(pair.value, low), high)
     how = "a random draw of what is still possible" if draws else "the best that is still possible"
@@ -150,12 +150,6 @@ def _why_chosen(pair: Pair, policy: str, state: LeagueState) -> str:
 
 # Notes of a proposal -------------------------------------------------------------------------------------------------
 
-_NOBODY = {
-    "excluded": "all partners are excluded. Remove an exclusion (unexclude)",
-    "met": "all partners were met too recently. Lower no_rematch",
-    "both": "all partners are excluded or were met too recently. Remove an exclusion (unexclude), or lower no_rematch",
-}
-
 
 def note_sentence(note: Sequence[Any], name: Names) -> str:
     """A note of a proposal, which is a code with ids, in words."""
@@ -165,7 +159,10 @@ def note_sentence(note: Sequence[Any], name: Names) -> str:
     if code == "left":
         return f"{name(rest[0])} sits out: all possible partners are paired with others."
     if code == "nobody":
-        return f"{name(rest[0])} sits out: {_NOBODY[rest[1]]}."
+        excluded, met = rest[1] != "met", rest[1] != "excluded"
+        why = " or ".join(["are excluded"] * excluded + ["were met too recently"] * met)
+        fix = ", or ".join(["remove an exclusion (unexclude)"] * excluded + ["lower no_rematch"] * met)
+        return f"{name(rest[0])} sits out: all partners {why}. {fix[0].upper()}{fix[1:]}."
     value, bound = rest
     share = f" ({value / bound:.1%})" if bound else ""
     return (
@@ -177,8 +174,9 @@ def note_sentence(note: Sequence[Any], name: Names) -> str:
 # The history ---------------------------------------------------------------------------------------------------------
 
 
-def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by: str) -> str:
-    """A change in words."""
+def change_sentence(change: Any, state: LeagueState) -> str:
+    """A change, which has `action`, `data` and `by`, in words."""
+    action, data = change.action, change.data
     items = _join([state.name(row if isinstance(row, int) else row[0]) for row in data.get("items", [])])
     pairs = _join([" + ".join(state.names(pair)) for pair in data.get("pairs", [])])
     outcomes = _join([_outcome(row, state) for row in data.get("outcomes", [])])
@@ -204,7 +202,7 @@ def change_sentence(action: str, data: Mapping[str, Any], state: LeagueState, by
         case "ask":
             text = f"Proposal {data['proposal']}: {plural(data['n_pairs'], 'pair')}"
         case "tell":
-            passed = "The deadline passed. " if by == "deadline" else ""
+            passed = "The deadline passed. " if change.by == "deadline" else ""
             text = f"{passed}Outcomes of proposal {data['proposal']}: {outcomes}"
         case "correct":
             text = f"Proposal {data['proposal']} was corrected: {outcomes}"

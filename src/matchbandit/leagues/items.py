@@ -1,6 +1,5 @@
 """Who is in a league: names, joining and leaving, and who has sat out how often."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -54,20 +53,8 @@ class NameIndex:
 
     def __init__(self, source: Connection | NameTable, league: LeagueRow, wanted: Iterable[object]) -> None:
         """For the names that are going to be looked up, in the database or in memory."""
-        self._league = league
-        self._connection = None if isinstance(source, NameTable) else source
-        if isinstance(source, NameTable):
-            self._by_id, self._by_name = source.by_id, source.by_name
-            return
-        connection = source
-        listed, parameters = list(wanted), {"of_league": league.id}
-        if len(listed) <= _FEW:
-            names = {text for name in listed for text in _spellings(name)}
-            ids = [number for text in names if (number := label_number(text)) is not None and number <= _MAX_ID]
-            rows = connection.execute(_SOME, parameters | {"names": sorted(names), "ids": ids}).all()
-        else:
-            rows = connection.execute(_ALL, parameters).all()
-        table = NameTable(league, rows)
+        self._league, self._connection = league, None if isinstance(source, NameTable) else source
+        table = source if isinstance(source, NameTable) else _read_names(source, league, list(wanted))
         self._by_id, self._by_name = table.by_id, table.by_name
 
     def find(self, name: str, side: int) -> Any | None:
@@ -104,9 +91,9 @@ class NameIndex:
             raise LeagueError("bad-value", f"a pair is two players; got {names[0]!r} twice.")
         return min(a, b), max(a, b)
 
-    def is_erased(self, item: int) -> bool:
-        """Was the name of this item erased?"""
-        return self._by_id[item].name is None
+    def row(self, item: int) -> Any:
+        """The row of an item that was looked up."""
+        return self._by_id[item]
 
     def name(self, item: int) -> str:
         """The name of an item that was looked up."""
@@ -142,6 +129,16 @@ class NameIndex:
         words = [name for folded, name in names.items() if text in folded.split()]
         near = words if len(words) == 1 else [names[folded] for folded in get_close_matches(text, names, n=1)]
         return names.get(text) or next(iter(near), None)
+
+
+def _read_names(connection: Connection, league: LeagueRow, wanted: list[object]) -> NameTable:
+    """The items of these names, or all items if these are many."""
+    parameters: dict[str, Any] = {"of_league": league.id}
+    if len(wanted) <= _FEW:
+        names = {text for name in wanted for text in _spellings(name)}
+        ids = [number for text in names if (number := label_number(text)) is not None and number <= _MAX_ID]
+        parameters |= {"names": sorted(names), "ids": ids}
+    return NameTable(league, connection.execute(_SOME if "names" in parameters else _ALL, parameters))
 
 
 def _spellings(name: object) -> Iterator[str]:
@@ -187,68 +184,62 @@ def join(tx: Transaction, names: Iterable[str], side: str | None = None) -> list
     """Add items; those that left come back with their results. Returns their ids, in the order given."""
     league, where = tx.league, side_index(tx.league, side)
     normal = [normalize_name(name) for name in as_list("names", names)]
-    index = NameIndex(tx.connection, league, normal)
-    known = {name: index.find(name, where) for name in normal}
-    taken = [name for name, row in known.items() if row is not None and row.active]
-    if taken or len(known) < len(normal):
-        twice = taken[0] if taken else Counter(normal).most_common(1)[0][0]
-        raise LeagueError("name-taken", f"{twice!r} is in the league already. Use another name.")
+    index, known = NameIndex(tx.connection, league, normal), dict[str, Any]()
+    for name in normal:
+        row = index.find(name, where)
+        if name in known or (row is not None and row.active):
+            raise LeagueError("name-taken", f"{name!r} is in the league already. Use another name.")
+        known[name] = row
     new = [name for name, row in known.items() if row is None]
-    back = [row.id for row in known.values() if row is not None]
-    if not (new or back):
+    back = {name: row.id for name, row in known.items() if row is not None}
+    if not known:
         return []
-    n_items, sizes = count_items(tx)
+    sizes = count_items(tx)
+    first, position = sum(sizes) + 1, sizes[where]
     sizes[where] += len(new)
     if new:
-        check_size(league, sizes)
-    ids = dict(zip(new, range(n_items + 1, n_items + len(new) + 1), strict=True))
+        check_size(league.sides, league.settings["policy"], sizes)
+    ids = {name: item for item, name in enumerate(new, first)}
     level = _lowest_bye_level(tx)
-    version = tx.record("join", {"items": [[item, where] for item in ids.values()], "back": back}, items=True)
-    first = sizes[where] - len(new)
-    rows = [{"id": item, "position": first + k, "name": name} for k, (name, item) in enumerate(ids.items())]
+    data = {"items": [[item, where] for item in ids.values()], "back": list(back.values())}
+    version = tx.record("join", data, items=True)
     common = {"league_id": league.id, "side": where, "active": True, "byes": 0, "bye_level": level}
     common |= {"last_bye": league.n_proposals, "version": version}
+    rows = [common | {"id": ids[name], "position": k, "name": name} for k, name in enumerate(new, position)]
     if rows:
-        tx.connection.execute(insert(_item), [common | row for row in rows])
-    _set_active(tx, back, version, active=True, level=level)
-    ids |= {name: row.id for name, row in known.items() if row is not None}
-    return [ids[name] for name in normal]
+        tx.connection.execute(insert(_item), rows)
+    _bring_back(tx, list(back.values()), level, version)
+    return [(ids | back)[name] for name in normal]
 
 
 def leave(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:
     """Let items leave: they are no longer paired; their results stay."""
-    items, active = _resolve_items(tx, names, side)
-    gone = [item for item in items if item in active]
+    items, index = _resolve_items(tx, names, side)
+    gone = [item for item in items if index.row(item).active]
     if gone:
-        _set_active(tx, gone, tx.record("leave", {"items": gone}, items=True), active=False)
+        _update_items(tx, gone, active=False, version=tx.record("leave", {"items": gone}, items=True))
     return items
 
 
 def rejoin(tx: Transaction, names: Iterable[Name], side: str | None = None) -> list[int]:
     """Let items that left come back, with their results."""
-    items, active = _resolve_items(tx, names, side)
-    back = [item for item in items if item not in active]
-    where = [_item.c.league_id == tx.league.id, _item.c.id.in_(back), _item.c.name.is_(None)]
-    erased = tx.connection.execute(select(_item.c.id).where(*where)).scalars().first()
-    if erased is not None:
-        raise LeagueError("not-supported", f"{item_label(erased)} was erased and cannot rejoin. Join it as a new item.")
+    items, index = _resolve_items(tx, names, side)
+    back = [item for item in items if not index.row(item).active]
+    if erased := [item for item in back if index.row(item).name is None]:
+        raise LeagueError("not-supported", f"{index.name(erased[0])} was erased and cannot rejoin. Join a new item.")
     if back:
-        level = _lowest_bye_level(tx)
-        _set_active(tx, back, tx.record("rejoin", {"items": back}, items=True), active=True, level=level)
+        _bring_back(tx, back, _lowest_bye_level(tx), tx.record("rejoin", {"items": back}, items=True))
     return items
 
 
 def rename(tx: Transaction, old: Name, new: str, side: str | None = None) -> list[int]:
     """Rename an item."""
     name = normalize_name(new)
-    index = NameIndex(tx.connection, tx.league, [old, name])
-    item = index.resolve(old, None if side is None else side_index(tx.league, side))
-    row = tx.connection.execute(
-        select(_item.c.side, _item.c.name).where(_item.c.league_id == tx.league.id, _item.c.id == item)
-    ).one()
+    (item,), index = _resolve_items(tx, [old], side)
+    row = index.row(item)
     if row.name is None:
-        raise LeagueError("not-supported", f"{item_label(item)} was erased and cannot be renamed.")
-    other = index.find(name, row.side)
+        raise LeagueError("not-supported", f"{index.name(item)} was erased and cannot be renamed.")
+    other = NameIndex(tx.connection, tx.league, [name]).find(name, row.side)
     if other is not None and other.id != item:
         raise LeagueError("name-taken", f"{name!r} is the name of another item. Use another name.")
     if row.name != name:
@@ -274,37 +265,34 @@ def count_byes(tx: Transaction, available: list[int] | None, byes: list[int], nu
     again and again to catch up with the others.
     """
     if available is not None:
-        levels = tx.execute(_LEVELS).all()
+        levels = tx.connection.execute(_LEVELS, {"of_league": tx.league.id}).all()
         present = set(available)
         level = min((row.bye_level for row in levels if row.id in present), default=0)
         absent = [row.id for row in levels if row.id not in present]
-        _raise_level(tx, absent, level, last_bye=number, version=version)
+        _update_items(tx, absent, bye_level=_at_least(tx, level), last_bye=number, version=version)
     if byes:
         rows = [{"of_league": tx.league.id, "which": item, "now": number, "in_version": version} for item in byes]
         tx.connection.execute(_COUNT_BYE, rows)
 
 
-def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> tuple[list[int], set[int]]:
-    """The ids of these items without duplicates, and those of them that are active."""
+def _resolve_items(tx: Transaction, names: Iterable[Name], side: str | None) -> tuple[list[int], NameIndex]:
+    """The ids of these items without duplicates, and their index."""
     listed = as_list("names", names)
     index, where = NameIndex(tx.connection, tx.league, listed), None if side is None else side_index(tx.league, side)
-    items = list(dict.fromkeys(index.resolve(name, where) for name in listed))
-    active = select(_item.c.id).where(_item.c.league_id == tx.league.id, _item.c.active)
-    return items, set(tx.connection.execute(active).scalars()) & set(items)
+    return list(dict.fromkeys(index.resolve(name, where) for name in listed)), index
 
 
-def check_size(league: LeagueRow, sizes: list[int]) -> None:
+def check_size(sides: list[str] | None, policy: str, sizes: list[int]) -> None:
     """Refuse more pairs than the policy of a league supports."""
-    n_pairs = sizes[0] * sizes[1] if league.sides else sizes[0] * (sizes[0] - 1) // 2
-    if n_pairs > library.max_pairs() and not league.any_size:
-        raise LeagueError("not-supported", f"{league.settings['policy']} supports at most {library.max_pairs()} pairs.")
+    n_pairs = sizes[0] * sizes[1] if sides else sizes[0] * (sizes[0] - 1) // 2
+    if n_pairs > library.max_pairs() and not library.capabilities(policy).any_size:
+        raise LeagueError("not-supported", f"{policy} supports at most {library.max_pairs()} pairs.")
 
 
-def count_items(tx: Transaction) -> tuple[int, list[int]]:
-    """How many items ever joined, and how many on each side."""
-    query = select(_item.c.side, func.count()).where(_item.c.league_id == tx.league.id).group_by(_item.c.side)
-    sizes = {side: count for side, count in tx.connection.execute(query)}
-    return sum(sizes.values()), [sizes.get(0, 0), sizes.get(1, 0)]
+def count_items(tx: Transaction) -> list[int]:
+    """How many items ever joined each side."""
+    count = select(func.count()).where(_item.c.league_id == tx.league.id)
+    return [tx.connection.execute(count.where(_item.c.side == side)).scalar_one() for side in (0, 1)]
 
 
 def _lowest_bye_level(tx: Transaction) -> int:
@@ -315,19 +303,13 @@ def _lowest_bye_level(tx: Transaction) -> int:
     return tx.connection.execute(select(func.min(_item.c.bye_level)).where(*where)).scalar_one() or 0
 
 
-def _set_active(tx: Transaction, items: list[int], version: int, *, active: bool, level: int = 0) -> None:
-    if items:
-        _update_items(tx, items, active=active, version=version)
-        _raise_level(tx, items, level)
+def _bring_back(tx: Transaction, items: list[int], level: int, version: int) -> None:
+    _update_items(tx, items, active=True, bye_level=_at_least(tx, level), version=version)
 
 
-def _raise_level(tx: Transaction, items: list[int], level: int, **values: Any) -> None:
-    raised = (
-        func.max(_item.c.bye_level, level)
-        if tx.connection.dialect.name == "sqlite"
-        else func.greatest(_item.c.bye_level, level)
-    )
-    _update_items(tx, items, bye_level=raised, **values)
+def _at_least(tx: Transaction, level: int) -> Any:
+    greatest = func.max if tx.connection.dialect.name == "sqlite" else func.greatest
+    return greatest(_item.c.bye_level, level)
 
 
 def _update_items(tx: Transaction, items: list[int], **values: Any) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
+from itertools import count, islice
+from operator import attrgetter
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
@@ -14,11 +16,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlalchemy import Connection
 
-from matchbandit.leagues import deciding, items, library, outcomes, proposals, reading, rules, transfer
+from matchbandit.leagues import deciding, items, library, proposals, reading, rules, transfer
+from matchbandit.leagues import outcomes as recording
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import explain_item, explain_league, explain_pair, explain_proposal
 from matchbandit.leagues.items import Name
 from matchbandit.leagues.model import MAX_TESTED_ITEMS, StrengthModel, is_test_due, stored_fit, warning
+from matchbandit.leagues.names import collapse_spaces
 from matchbandit.leagues.reading import Bounds
 from matchbandit.leagues.records import (
     Change,
@@ -36,7 +40,7 @@ from matchbandit.leagues.records import (
     Rule,
 )
 from matchbandit.leagues.settings import LeagueSettings, settings_tag
-from matchbandit.leagues.state import LeagueState
+from matchbandit.leagues.state import CachedLeague, LeagueState
 from matchbandit.leagues.transaction import LeagueRow, Request, Transaction, find_league, is_replay
 
 if TYPE_CHECKING:
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
 
 MAX_PAUSE_S = 0.05
 """Before a decision that became out of date is made again."""
+MAX_TRIES = 3
+"""Decisions that may become out of date before one is made with the league locked."""
 _SLOW_TEST = "The test of the model takes longer than the time limit in so large a league."
 
 
@@ -83,17 +89,23 @@ class League:
 
         # Decide without a transaction, and again if another process proposed or changed a rule meanwhile.
         last_try = monotonic() + self.store.database.timeout
-        while True:
+        for n_tries in count(1):
             with self.store.deciding(self.slug):  # two threads at once would conflict anyway
-                proposal = self._ask(request, names, pairs, by)
+                proposal = self._ask(request, names, pairs, by, locked=n_tries > MAX_TRIES)
             if proposal is not None:
                 return proposal
             if monotonic() > last_try:
                 raise LeagueError("store-busy", f"others change the league {self.slug!r} all the time. Try again.")
             sleep(uniform(0.0, MAX_PAUSE_S))
+        raise AssertionError("the loop ends by itself")
 
-    def _ask(self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str) -> Proposal | None:
-        """Decide and write a proposal; None if it was out of date."""
+    def _ask(
+        self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str, *, locked: bool
+    ) -> Proposal | None:
+        """Decide and write a proposal; None if it was out of date.
+
+        With `locked`, a quick decision that is out of date is made again while nobody else can write.
+        """
         with self.store.reading(self.slug) as (connection, cached, league):
             executed: int | None = self.store.stored_answer(connection, league, request)
             if executed is not None:
@@ -101,13 +113,12 @@ class League:
             if league.archived_at is not None:
                 raise LeagueError("league-archived", f"the league {self.slug!r} is archived. Restore it first.")
             deadline = league.settings["deadline"]
-            if deadline is not None and outcomes.is_overdue(connection, league, self.store.now()):
-                inputs = None
-            else:
+            overdue = deadline is not None and recording.is_overdue(connection, league, self.store.now())
+            if not overdue:
                 inputs = deciding.prepare(connection, cached.read(connection, league), available=names, fixed=fixed)
-        if inputs is None:  # the outcomes that a passed deadline sets are among the results to decide from
+        if overdue:  # the outcomes that a passed deadline sets are among the results to decide from
             self.store.write(self.slug, Request(None, "expire", None), lambda _: True, by=by)
-            return self._ask(request, names, fixed, by)
+            return self._ask(request, names, fixed, by, locked=locked)
         draft: deciding.Draft
         if deciding.is_slow(inputs):
             draft = self.store.workers.run(deciding.decide, inputs, too_slow=deciding.too_slow(inputs))
@@ -117,39 +128,44 @@ class League:
         written: list[Proposal] = []
 
         def write(tx: Transaction) -> int | None:
-            if tx.league.decision_version > draft.based_on:
-                return None
-            written.append(proposals.write_proposal(tx, inputs, draft, fit))
-            return draft.number
+            latest, decision = inputs, draft
+            if tx.league.decision_version > inputs.state.league.version:
+                if not locked or deciding.is_slow(inputs):
+                    return None
+                state = LeagueState.read(tx.connection, tx.league, inputs.state)
+                latest = deciding.prepare(tx.connection, state, available=names, fixed=fixed)
+                decision = deciding.decide(latest, CachedLeague())
+            written.append(proposals.write_proposal(tx, latest, decision, fit))
+            return latest.number
 
         answer = self.store.write(self.slug, request, write, by=by)
         if answer is None:
             return None
         return self.proposal(answer) if is_replay.get() else written[0]
 
-    def tell(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
+    def tell(self, number: int, outcomes: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
 
         Outcomes are a mapping from pairs, or (name, name, reward). Repeated ones are ignored. Contradictions are
         refused: use `correct`.
         """
-        return self.tell_many({number: outcomes_}, key=key, by=by)[0]
+        return self.tell_many({number: outcomes}, key=key, by=by)[0]
 
-    def tell_many(self, outcomes_: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
+    def tell_many(self, outcomes: Mapping[int, Any], *, key: str | None = None, by: str = "python") -> list[Receipt]:
         """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
-        rows = {number: outcomes.rows_of(part) for number, part in outcomes_.items()}
+        rows = {number: recording.rows_of(part) for number, part in outcomes.items()}
         request = Request(key, "tell", key and [[number, _plain(part)] for number, part in rows.items()])
-        return self._report(request, outcomes.tell, rows, by)
+        return self._report(request, recording.tell, rows, by)
 
     def _report(
         self, request: Request, command: Callable[..., Receipt], rows: Mapping[int, Any], by: str
     ) -> list[Receipt]:
         """Look the names up, in memory or in a read transaction, then write."""
 
-        def resolve(source: Any, league: LeagueRow) -> list[outcomes.Report]:
-            return [outcomes.resolve(source, league, number, part) for number, part in rows.items()]
+        def resolve(source: Any, league: LeagueRow) -> list[recording.Report]:
+            return [recording.resolve(source, league, number, part) for number, part in rows.items()]
 
-        names, reports = self.store.cached_names(self.slug), None
+        names, reports = self.store.cache.names(self.slug), None
         if names is not None:
             with suppress(LeagueError):  # names may be new, or the request one that was executed before a renaming
                 reports = resolve(names, names.league)
@@ -166,11 +182,11 @@ class League:
 
         return [Receipt(**receipt) for receipt in self.store.write(self.slug, request, write, by=by)]
 
-    def correct(self, number: int, outcomes_: Any, *, key: str | None = None, by: str = "python") -> Receipt:
+    def correct(self, number: int, outcomes: Any, *, key: str | None = None, by: str = "python") -> Receipt:
         """Replace recorded outcomes, even of closed proposals; the history keeps both."""
-        rows = outcomes.rows_of(outcomes_)
+        rows = recording.rows_of(outcomes)
         request = Request(key, "correct", [number, _plain(rows)])
-        return self._report(request, outcomes.correct, {number: rows}, by)[0]
+        return self._report(request, recording.correct, {number: rows}, by)[0]
 
     def void(
         self, number: int, pairs: Iterable[Any] | None = None, *, key: str | None = None, by: str = "python"
@@ -178,7 +194,7 @@ class League:
         """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
         listed = None if pairs is None else items.as_list("pairs", pairs)
         request = Request(key, "void", [number, listed and _plain([(pair, "") for pair in listed])])
-        answer = self.store.write(self.slug, request, lambda tx: asdict(outcomes.void(tx, number, listed)), by=by)
+        answer = self.store.write(self.slug, request, lambda tx: asdict(recording.void(tx, number, listed)), by=by)
         return Receipt(**answer)
 
     # Items and rules -------------------------------------------------------------------------------------------------
@@ -246,14 +262,20 @@ class League:
         """
 
         def configure(tx: Transaction) -> bool:
-            if if_match is not None and settings_tag(tx.league.settings) != if_match:
+            league, old = tx.league, tx.league.settings
+            if if_match is not None and settings_tag(old) != if_match:
                 raise LeagueError(
                     "changed-since", "others have changed the settings since they were read. Read them again."
                 )
-            _configure(tx, changes)
+            new = LeagueSettings.from_config(old).replace(changes).validate(league.kind, league.distribution)
+            if different := {name: value for name, value in new.to_config().items() if value != old[name]}:
+                tx.record("configure", different)
+                tx.update(settings=old | different)
+            if "policy" in different:
+                items.check_size(league.sides, different["policy"], items.count_items(tx))
             return True
 
-        self.store.write(self.slug, Request(key, "configure", changes), configure, by=by)
+        self.store.write(self.slug, Request(key, "configure", [changes, if_match]), configure, by=by)
         return self.info()
 
     def import_results(self, past: Any, *, key: str | None = None, by: str = "python") -> int:
@@ -289,11 +311,25 @@ class League:
             return reading.league_info(connection, [league])[0]
 
     def items(
-        self, *, after: int = 0, limit: int | None = None, search: str = "", active: bool | None = None
+        self,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        search: str = "",
+        name: str | None = None,
+        side: str | None = None,
+        active: bool | None = None,
     ) -> Page[Item]:
-        """Items in the order of their ids."""
+        """Items in the order of their ids: all, or those of this name, side or presence; `search` is part of a name."""
         with self._state() as (_, state):
-            return reading.items(state, after=after, limit=limit, search=search, active=active)
+            text, records = search.casefold(), (reading.item_record(state, row.id) for row in state.items[after:])
+            wanted = {"name": None if name is None else collapse_spaces(name), "side": side, "active": active}
+            rows = (
+                row
+                for row in records
+                if text in row.name.casefold() and all(value in (None, getattr(row, k)) for k, value in wanted.items())
+            )
+            return reading.first_rows([*islice(rows, limit and limit + 1)], limit, attrgetter("id"))
 
     def proposal(self, number: int) -> Proposal:
         """A proposal with its outcomes so far."""
@@ -340,7 +376,9 @@ class League:
         `after` is how many to skip. `search` is a part of their names.
         """
         with self._model() as (model, league):
-            return reading.ranking(model.ranking, warning(league), after=after, limit=limit, search=search)
+            rows = [row for row in model.ranking if search.casefold() in row.name.casefold()]
+            end = len(rows) if limit is None else after + limit
+            return Ranking(rows[after:end], end if end < len(rows) else None, warning(league))
 
     def fit(self) -> FitTest:
         """Test whether the results fit a product of strengths."""
@@ -395,25 +433,6 @@ class League:
         """Compute all totals again from the outcomes, and compare; returns what differs."""
         with self.store.reading(self.slug) as (connection, _, league):
             return transfer.check(connection, league)
-
-
-def _configure(tx: Transaction, changes: Mapping[str, Any]) -> None:
-    league = tx.league
-    old = league.options
-    settings = old.replace(changes).validate(league.kind, league.distribution).to_config()
-    different = {name: value for name, value in settings.items() if value != league.settings[name]}
-    if not different:
-        return
-    tx.record("configure", different)
-    tx.update(settings=settings)
-    if "policy" in different:
-        items.check_size(tx.league, items.count_items(tx)[1])
-
-
-def new_settings(league_kind: str, rewards: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a new league."""
-    settings = LeagueSettings().replace(changes).validate(league_kind, rewards).to_config()
-    return settings
 
 
 def _plain(rows: Iterable[tuple[Any, Any]]) -> list[Any]:

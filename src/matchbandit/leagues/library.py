@@ -10,35 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.leagues.errors import LeagueError
+from matchbandit.errors import unknown
+from matchbandit.leagues.errors import LeagueError, errors_as
+from matchbandit.leagues.records import PairResult
 
 if TYPE_CHECKING:
+    from matchbandit.allowed import Allowed
     from matchbandit.graphs import Edges, Graph, Pairs
     from matchbandit.past_results import PastResults
     from matchbandit.policies.capabilities import Capabilities
     from matchbandit.policies.counts_policy import CountsPolicy
-    from matchbandit.policies.decision import Decision
     from matchbandit.product_model import ProductFit
     from matchbandit.rewards import Counts, Floats, RewardDistribution
     from matchbandit.strengths import Posterior
 
 MIN_HALF_LIFE = 0.001
 """Proposals; with less, only the last one counts anyway, and weights leave the range of floats."""
-_OTHER_POLICIES = "rank1-thompson can; `matchbandit policies` lists them all."
 
 
 # Rewards and random streams -------------------------------------------------------------------------------------------
 
 
+@errors_as("bad-value")
 def parse_rewards(rewards: "str | RewardDistribution") -> "RewardDistribution":
     """The distribution of rewards, which may be given in words, such as "bernoulli" or "gaussian:0.3"."""
     from matchbandit.rewards import RewardDistribution, parse_rewards
 
-    try:
-        return rewards if isinstance(rewards, RewardDistribution) else parse_rewards(rewards)
-    except MatchbanditError as error:
-        raise LeagueError("bad-value", str(error)) from None
+    return rewards if isinstance(rewards, RewardDistribution) else parse_rewards(rewards)
 
 
 def random_stream(*names: int | str) -> np.random.Generator:
@@ -51,18 +49,17 @@ def random_stream(*names: int | str) -> np.random.Generator:
 # Policies -------------------------------------------------------------------------------------------------------------
 
 
+def policy_class(name: str) -> Any:
+    """The class of a policy: what it can do, and whether its values are random draws (`draws`)."""
+    from matchbandit.policies.catalogue import CATALOGUE
+
+    return CATALOGUE.get(name)
+
+
 def capabilities(policy: str) -> "Capabilities":
     """What a policy can do."""
-    from matchbandit.policies.catalogue import CATALOGUE
-
-    return CATALOGUE[policy].capabilities
-
-
-def draws(policy: str) -> bool:
-    """Are its values random draws, and not indices?"""
-    from matchbandit.policies.catalogue import CATALOGUE
-
-    return bool(getattr(CATALOGUE.get(policy), "draws", False))
+    can: Capabilities = policy_class(policy).capabilities
+    return can
 
 
 def policy_names() -> list[str]:
@@ -82,11 +79,13 @@ def check_policy(
         raise LeagueError(
             "bad-value", f"{unknown('policy', name, CATALOGUE)} A league uses the policies of the catalogue."
         )
+    can = CATALOGUE[name].capabilities
     if not CATALOGUE[name].decides_from_counts:
-        raise LeagueError(
-            "not-supported",
-            f"{name} plays whole rounds, and in a league outcomes may be late or missing. {_OTHER_POLICIES}",
-        )
+        problem = f"{name} plays whole rounds, and in a league outcomes may be late or missing."
+        raise LeagueError("not-supported", f"{problem} rank1-thompson can; `matchbandit policies` lists them all.")
+    if can.fixed_budget:
+        problem = f"{name} needs a fixed budget of rounds, and a league has none."
+        raise LeagueError("not-supported", f"{problem} Use another policy.")
     if options is not None and not isinstance(options, Mapping):
         raise LeagueError("bad-value", f"options must be a mapping, such as {{'half_life': 100}}; got {options!r}.")
     values = {
@@ -94,24 +93,15 @@ def check_policy(
         for key, value in (options or {}).items()
         if value is not None
     }
-    if "selection" in values:
-        selection = values.pop("selection") if selection is None else selection
-    can = CATALOGUE[name].capabilities
     if selection is None:
-        selection = "matching" if "matching" in can.selections else can.selections[0]
+        selection = values.pop("selection", "matching" if "matching" in can.selections else can.selections[0])
     if selection not in can.selections:
         raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, can.selections)))
-    if can.fixed_budget:
-        raise LeagueError(
-            "not-supported", f"{name} needs a fixed budget of rounds, and a league has none. Use another policy."
-        )
     settings = {"policy": name, "options": values, "selection": selection}
     graph = new_graph(4, None) if kind == "players" else new_graph(2, 2)
-    try:
+    with errors_as("not-supported"):
         horizon = values.get("horizon", 1) if can.horizon else None
         _specification(settings).build(graph, rewards=rewards, horizon=horizon)
-    except MatchbanditError as error:
-        raise LeagueError("not-supported", str(error)) from None
     if can.horizon and "horizon" not in values and CATALOGUE[name].goal_with(values) == "regret":
         raise LeagueError(
             "not-supported",
@@ -146,33 +136,33 @@ def _specification(settings: Mapping[str, Any]) -> Any:
     return policy(settings["policy"], **options)
 
 
-def decide(
-    policy: "CountsPolicy",
-    rng: np.random.Generator,
-    *,
-    present: "NDArray[np.bool_] | None" = None,
-    forbidden: "Edges | None" = None,
-    waiting: "Pairs",
-) -> "Decision":
-    """The pairs that a policy would play now, of the items present, without the forbidden edges.
-
-    `waiting` are pairs whose outcome is missing, each as often as it is.
-    """
+def allowed_pairs(graph: "Graph", present: "NDArray[np.bool_] | None", forbidden: "Edges") -> "Allowed":
+    """The pairs of a graph without those of absent vertices, and without forbidden ones."""
     from matchbandit.allowed import Allowed
 
-    if present is None and forbidden is None:
-        return policy.decision(rng, waiting=waiting)
-    return policy.decision(rng, allowed=Allowed(policy.graph, present=present, forbidden=forbidden), waiting=waiting)
+    return Allowed(graph, present=present, forbidden=forbidden)
 
 
-def best_pairs(
-    graph: "Graph", strengths: "Floats", selection: Any, *, present: "NDArray[np.bool_]", forbidden: "Edges"
-) -> "Pairs":
-    """The best pair or matching under the rules, were these the strengths."""
-    from matchbandit.allowed import Allowed
+def best_pairs(allowed: "Allowed", strengths: "Floats", selection: Any) -> "Pairs":
+    """The best pair or matching of those allowed, were these the strengths."""
     from matchbandit.policies.decision import by_products
 
-    return by_products(Allowed(graph, present=present, forbidden=forbidden), strengths, selection).pairs
+    return by_products(allowed, strengths, selection).pairs
+
+
+def first_to_sit_out(n: int, forbidden: "Pairs") -> int:
+    """The first of an odd number of players without whom as many pairs are possible as with them.
+
+    A dummy may meet everyone: of the largest matchings, the heaviest is the one in which it meets the first.
+    """
+    from matchbandit.solvers.constrained import heaviest_allowed
+
+    graph = new_graph(n + 1, None)
+    with_dummy = graph.edges([(k, n) for k in range(n)])
+    weights = np.zeros(graph.n_pairs)
+    weights[with_dummy] = range(n, 0, -1)
+    matching = heaviest_allowed(allowed_pairs(graph, None, graph.edges(forbidden)), weights).edges
+    return int(graph.pairs_of(np.intersect1d(matching, with_dummy))[0, 0])
 
 
 class RewardEncoder:
@@ -185,17 +175,13 @@ class RewardEncoder:
         self._flips = rewards.low >= 0.0
         """Coins are flipped for rewards in [0, 1] only; others need no stream of their own."""
         self._policy: CountsPolicy | None = None
-        if not (self._flips and policy == "rank1-thompson"):
-            self._policy = self._encoding_policy(policy)
-
-    def _encoding_policy(self, name: str) -> "CountsPolicy | None":
         """The policy, if it encodes rewards at all."""
-        from matchbandit.policies.catalogue import CATALOGUE, counts_policy
-        from matchbandit.policies.counts_policy import CountsPolicy
+        if not (self._flips and policy == "rank1-thompson"):
+            from matchbandit.policies.catalogue import counts_policy
+            from matchbandit.policies.counts_policy import CountsPolicy as Base
 
-        kind = CATALOGUE[name]
-        encodes = issubclass(kind, CountsPolicy) and kind.encode_rewards is not CountsPolicy.encode_rewards
-        return counts_policy(name, new_graph(2, None), self._rewards) if encodes else None
+            if getattr(policy_class(policy), "encode_rewards", None) not in (None, Base.encode_rewards):
+                self._policy = counts_policy(policy, new_graph(2, None), rewards)
 
     def credits(self, rewards: "Floats", numbers: "Counts", a: "Counts", b: "Counts") -> "Floats":
         """What results add to the sums of the policy; each has a random stream of its own, so it is reproducible."""
@@ -288,28 +274,27 @@ def fit_products(
 # Logs -----------------------------------------------------------------------------------------------------------------
 
 
-def read_past_results(past: Any, kind: Any = None) -> "PastResults":
-    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward)."""
+@errors_as("bad-value")
+def read_past_results(past: Any, kind: Any = None, rewards: "RewardDistribution | None" = None) -> "PastResults":
+    """Earlier results of "players" or "sides": a file, a table of some library, or rows (name, name, reward).
+
+    The results of another league, too: `past=league.results()`. With `rewards`, impossible ones are refused row by
+    row: the sum of a pair may look possible. Errors name the row.
+    """
     from os import PathLike
 
     from matchbandit.past_results import PastResults, is_table, read_results
 
-    try:
-        if isinstance(past, PastResults):
-            return past
-        if isinstance(past, str | PathLike) or is_table(past):
-            return read_results(past, kind=kind)
-        return PastResults.from_rows(past, kind=kind or "players")
-    except MatchbanditError as error:
-        raise LeagueError("bad-value", str(error)) from None
-
-
-def check_past_results(results: "PastResults", distribution: "RewardDistribution") -> None:
-    """Refuse results that are impossible row by row; the sum of a pair may look possible. Errors name the row."""
-    try:
-        results.refuse_outside(distribution)
-    except MatchbanditError as error:
-        raise LeagueError("reward-outside", str(error)) from None
+    if isinstance(past, str | PathLike) or is_table(past):
+        past = read_results(past, kind=kind)
+    elif not isinstance(past, PastResults):
+        rows = ((*row.names, row.count, row.total) if isinstance(row, PairResult) else row for row in past)
+        past = PastResults.from_rows(rows, kind=kind or "players")
+    if rewards is not None:
+        with errors_as("reward-outside"):
+            past.refuse_outside(rewards)
+    results: PastResults = past
+    return results
 
 
 def max_plays() -> int:

@@ -25,29 +25,23 @@ def upgrade(connection: Connection, url: str) -> None:
     version = find_version(connection)
     if version is None:
         _create(connection, url)
-    elif version > schema.VERSION:
-        raise LeagueError(
-            "store-unusable",
-            f"the store {url} has version {version}, and this matchbandit knows {schema.VERSION}. Upgrade matchbandit.",
-        )
-    elif missing := [step for step in range(version + 1, schema.VERSION + 1) if step not in MIGRATIONS]:
-        raise LeagueError(
-            "store-unusable",
-            f"the store {url} has version {version}, which this matchbandit cannot change to {missing[0]}. "
-            "Use the matchbandit that wrote it.",
-        )
+    elif version > schema.VERSION or not MIGRATIONS.keys() >= (steps := set(range(version + 1, schema.VERSION + 1))):
+        advice = "Upgrade matchbandit." if version > schema.VERSION else "Use the matchbandit that wrote it."
+        message = f"the store {url} has version {version}, and this matchbandit knows {schema.VERSION}. {advice}"
+        raise LeagueError("store-unusable", message)
     else:
-        for step in range(version + 1, schema.VERSION + 1):
+        for step in sorted(steps):
             MIGRATIONS[step](connection)
         connection.execute(update(schema.store).values(version=schema.VERSION))
 
 
 def _create(connection: Connection, url: str) -> None:
-    existing = set(inspect(connection).get_table_names()) & set(schema.metadata.tables)
+    existing = set(inspect(connection).get_table_names())
+    if connection.dialect.name != "sqlite":  # a database on a server may be shared
+        existing &= schema.metadata.tables.keys()
     if existing:
-        raise LeagueError(
-            "store-unusable", f"the store {url} has a table {min(existing)!r} that it did not create. Use another one."
-        )
+        table = f"a table {min(existing)!r} that it did not create"
+        raise LeagueError("store-unusable", f"the store {url} is another program's database: it has {table}.")
     schema.metadata.create_all(connection, checkfirst=False)
     create_views(connection)
     connection.execute(schema.store.insert().values(id=1, version=schema.VERSION, secret=secrets.token_hex(32)))

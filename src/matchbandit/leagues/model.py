@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, exists, select
 
 from matchbandit.leagues import library, schema
-from matchbandit.leagues.records import FitTest, Standing
+from matchbandit.leagues.records import FitTest, Standing, from_row
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.totals import Counts, Floats
 from matchbandit.leagues.transaction import LeagueRow
@@ -82,15 +82,11 @@ def fit_posterior(state: LeagueState) -> "Posterior":
     """The posterior of the strengths: discounted like the policy's results, outliers clipped."""
     league, totals = state.league, state.totals
     played = totals.count > 0
+    plays, sums = totals.discounted(league.n_proposals, league.half_life)
     if league.half_life is None:
-        plays, sums = (
-            totals.count.astype(np.float64),
-            library.clip_outliers(league.distribution, totals.count, totals.total),
-        )
-    else:
-        plays, sums = totals.discounted(league.n_proposals, league.half_life)
+        sums = library.clip_outliers(league.distribution, totals.count, totals.total)
     edges = state.edges(totals.pairs[played])
-    return library.fit_strengths(state.graph, league.distribution, edges, plays[played], np.asarray(sums)[played])
+    return library.fit_strengths(state.graph, league.distribution, edges, plays[played], sums[played])
 
 
 class StrengthModel:
@@ -142,9 +138,10 @@ class StrengthModel:
     def _standing(self, item: int, rank: int | None) -> Standing:
         state, (low, high), (counts, totals) = self.state, self._intervals, self._by_item
         vertex, count = state.vertices[item - 1], int(counts[item - 1])
-        return Standing(
+        return from_row(
+            Standing,
+            state.items[item - 1],
             rank=rank,
-            id=item,
             name=state.name(item),
             side=state.side(item),
             estimate=float(self.posterior.strengths[vertex]),
@@ -152,7 +149,6 @@ class StrengthModel:
             high=float(high[vertex]),
             results=count,
             mean=float(totals[item - 1] / count) if count else None,
-            byes=state.items[item - 1].byes,
         )
 
     def pair(self, a: int, b: int) -> dict[str, float | int | None]:

@@ -26,23 +26,21 @@ def normalize_name(name: object) -> str:
     """
     if not isinstance(name, str):
         raise LeagueError("bad-name", f"a name is a text; got {name!r}.")
-    text = collapse_spaces(name)
-    if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in text):
-        raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
-    if len(text) > MAX_NAME_LENGTH:
-        raise LeagueError(
-            "bad-name",
-            f"a name has at most {MAX_NAME_LENGTH} characters; {text[:_SHOWN]!r}… has {len(text)}. Shorten it.",
-        )
-    for character in text:
-        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _DIRECTION_MARKS | _INVISIBLE:
-            raise LeagueError(
-                "bad-name",
-                f"a name has no control characters, and none that cannot be seen; {text[:_SHOWN]!r} has "
-                f"U+{ord(character):04X}. Leave it out.",
-            )
-    if label_number(text) is not None:
-        raise LeagueError("bad-name", f"{text!r} stands for the item of that number. Use another name.")
+    text, problem = collapse_spaces(name), None
+    shown = repr(text[:_SHOWN])
+    refused = _DIRECTION_MARKS | _INVISIBLE
+    hidden = [each for each in text if each in refused or unicodedata.category(each) in ("Cc", "Cs", "Cn")]
+    if not any(unicodedata.category(each)[0] in "LNPS" and each not in _INVISIBLE for each in text):
+        problem = f"a name needs a character that can be seen; got {name[:_SHOWN]!r}."
+    elif len(text) > MAX_NAME_LENGTH:
+        problem = f"a name has at most {MAX_NAME_LENGTH} characters; {shown}… has {len(text)}. Shorten it."
+    elif hidden:
+        problem = f"a name has no control characters, and none that cannot be seen; {shown} has U+{ord(hidden[0]):04X}."
+        problem += " Leave it out."
+    elif label_number(text) is not None:
+        problem = f"{text!r} stands for the item of that number. Use another name."
+    if problem is not None:
+        raise LeagueError("bad-name", problem)
     return text
 
 

@@ -97,38 +97,28 @@ def resolve(
 
 def tell(tx: Transaction, report: Report) -> Receipt:
     """Record outcomes of some or all pairs of a proposal; repeated ones are ignored, contradictions refused."""
-    number, wanted, index, known = report.number, report.rewards, report.index, _known(tx, report)
-    new: dict[Ids, float | None] = {}
-    for pair, reward in wanted.items():
+    known = _known(tx, report)
+    for pair, reward in report.rewards.items():
         outcome, version = known[pair]
-        if version is None:
-            new[pair] = reward
-        elif outcome != reward:
+        if version is not None and outcome != reward:
+            text = f"{report.index.pair_text(pair)} of proposal {report.number}"
             raise LeagueError(
                 "contradiction",
-                f"{index.pair_text(pair)} of proposal {number} have the outcome {_text(outcome)} already; "
-                f"got {_text(reward)}. If the old one was wrong, or was set by the deadline, correct it (correct).",
+                f"{text} have the outcome {_text(outcome)} already; got {_text(reward)}. If the old one was wrong, or "
+                "was set by the deadline, correct it (correct).",
             )
-    if new:
-        data = {"proposal": number, "outcomes": [[a, b, reward] for (a, b), reward in new.items()]}
-        _set(tx, number, new, tx.record("tell", data, decides=False, results=_n_results(new.values())))
-    return Receipt(number, len(new), len(wanted) - len(new), _close(tx, number, len(new)))
+    return _set(tx, "tell", report, {pair: () for pair in report.rewards if known[pair][1] is None})
 
 
 def correct(tx: Transaction, report: Report) -> Receipt:
     """Replace recorded outcomes; the history keeps both."""
-    number, wanted, index, known = report.number, report.rewards, report.index, _known(tx, report)
-    for pair in wanted:
+    known = _known(tx, report)
+    for pair in report.rewards:
         if known[pair][1] is None:
-            raise LeagueError(
-                "bad-value", f"{index.pair_text(pair)} of proposal {number} have no outcome yet. Record it (tell)."
-            )
-    new = {pair: reward for pair, reward in wanted.items() if known[pair][0] != reward}
-    if new:
-        data = {"proposal": number, "outcomes": [[*pair, known[pair][0], reward] for pair, reward in new.items()]}
-        more = _n_results(new.values()) - _n_results(known[pair][0] for pair in new)
-        _set(tx, number, new, tx.record("correct", data, decides=False, results=more))
-    return Receipt(number, len(new), len(wanted) - len(new), _close(tx, number, 0))
+            text = f"{report.index.pair_text(pair)} of proposal {report.number}"
+            raise LeagueError("bad-value", f"{text} have no outcome yet. Record it (tell).")
+    old = {pair: known[pair][:1] for pair, reward in report.rewards.items() if known[pair][0] != reward}
+    return _set(tx, "correct", report, old)
 
 
 def void(tx: Transaction, number: int, pairs: Iterable[Any] | None = None) -> Receipt:
@@ -142,20 +132,14 @@ def is_overdue(connection: Connection, league: LeagueRow, now: str) -> bool:
     return bool(_OVERDUE.rows(connection, of_league=league.id, now=now))
 
 
-def expire(tx: Transaction) -> int:
-    """Give missing outcomes the default of the league once their deadline has passed; returns how many."""
-    overdue = _OVERDUE.rows(tx.connection, of_league=tx.league.id, now=tx.now)
-    if not overdue:
-        return 0
-    default = tx.league.settings["default"]
+def expire(tx: Transaction) -> None:
+    """Give missing outcomes the default of the league once their deadline has passed."""
     caller, tx.by = tx.by, "deadline"
-    recorded = 0
-    for (number,) in overdue:
-        reward = VOID if default == "void" else default
-        missing = [(pair, reward) for pair in waiting(tx, number)]
-        recorded += tell(tx, resolve(tx.connection, tx.league, number, missing)).recorded
+    default = tx.league.settings["default"]
+    for (number,) in _OVERDUE.rows(tx.connection, of_league=tx.league.id, now=tx.now):
+        missing = [(pair, VOID if default == "void" else default) for pair in waiting(tx, number)]
+        tell(tx, resolve(tx.connection, tx.league, number, missing))
     tx.by = caller
-    return recorded
 
 
 def postpone(tx: Transaction, seconds: float) -> None:
@@ -173,12 +157,18 @@ def waiting(tx: Transaction, number: int) -> list[Ids]:
     return [(a, b) for a, b, _, _ in rows]
 
 
-def _known(tx: Transaction, report: Report) -> dict[Ids, tuple[float | None, int | None]]:
-    """Outcome and its version of the pairs of a proposal, which must have all those that were reported."""
-    number, last = report.number, tx.league.n_proposals
+def check_number(league: LeagueRow, number: object) -> None:
+    """Refuse what is not the number of a proposal."""
+    last = league.n_proposals
     if not isinstance(number, int) or not 1 <= number <= last:
         hint = f"the last one is {last}" if last else "there was none yet"
         raise LeagueError("unknown-proposal", f"there is no proposal {number!r}; {hint}. Ask first.")
+
+
+def _known(tx: Transaction, report: Report) -> dict[Ids, tuple[float | None, int | None]]:
+    """Outcome and its version of the pairs of a proposal, which must have all those that were reported."""
+    number = report.number
+    check_number(tx.league, number)
     rows: Iterable[tuple[Any, ...]]
     if len(report.rewards) <= _FEW:
         these = {"of_league": tx.league.id, "of_number": number}
@@ -196,21 +186,19 @@ def _known(tx: Transaction, report: Report) -> dict[Ids, tuple[float | None, int
     return known
 
 
-def _n_results(outcomes: Iterable[float | None]) -> int:
-    """How many of these are not void."""
-    return sum(reward is not None for reward in outcomes)
-
-
-def _set(tx: Transaction, number: int, outcomes: Mapping[Ids, float | None], version: int) -> None:
-    rows = ((a, b, reward) for (a, b), reward in outcomes.items())
-    common = {"of_league": tx.league.id, "of_number": number, "version": version}
-    _SET_OUTCOME.execute_many(tx.connection, ("first", "second", "reward"), rows, **common)
-
-
-def _close(tx: Transaction, number: int, told: int) -> int:
-    """Count `told` further outcomes of a proposal; returns how many are missing."""
-    cursor = _COUNT_TOLD.execute(tx.connection, of_league=tx.league.id, which=number, told=told)
-    return int(cursor.fetchone()[0])
+def _set(tx: Transaction, action: str, report: Report, old: Mapping[Ids, tuple[float | None, ...]]) -> Receipt:
+    """Set the outcomes of some of the reported pairs, whose `old` ones are recorded with them, if there are any."""
+    number, rewards = report.number, report.rewards
+    if old:
+        data = {"proposal": number, "outcomes": [[*pair, *before, rewards[pair]] for pair, before in old.items()]}
+        more = sum((rewards[pair] is not None) - (before not in ((), (None,))) for pair, before in old.items())
+        common = {"of_league": tx.league.id, "of_number": number}
+        common["version"] = tx.record(action, data, decides=False, results=more)
+        rows = ((*pair, rewards[pair]) for pair in old)
+        _SET_OUTCOME.execute_many(tx.connection, ("first", "second", "reward"), rows, **common)
+    n_new = len(old) if action == "tell" else 0
+    cursor = _COUNT_TOLD.execute(tx.connection, of_league=tx.league.id, which=number, told=n_new)
+    return Receipt(number, len(old), len(rewards) - len(old), int(cursor.fetchone()[0]))
 
 
 def _list_pairs(tx: Transaction, number: int) -> str:

@@ -2,30 +2,35 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any, TypedDict
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, case, func, select, true, tuple_
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.explain import change_sentence
 from matchbandit.leagues.model import warning as warning_of
-from matchbandit.leagues.records import Change, Ids, Item, LeagueInfo, Page, PairResult, Ranking, Rule, Standing
+from matchbandit.leagues.records import (
+    Change,
+    Ids,
+    Item,
+    LeagueInfo,
+    Page,
+    PairResult,
+    Rule,
+    from_row,
+)
 from matchbandit.leagues.state import LeagueState
 from matchbandit.leagues.transaction import LeagueRow, format_time
 
 MAX_OUTCOMES = 5_000
 """A page of the history ends before its changes have more outcomes than this."""
 _ALL = true()
-_CHUNK, _FETCHED = 2_000, 50
+_FETCHED = 50
 _item, _proposal, _change, _rule = schema.item, schema.proposal, schema.change, schema.rule
 _CHANGES = select(_change).where(_change.c.league_id == bindparam("of_league"))
-_AT = select(_change.c.at).where(
-    _change.c.league_id == bindparam("of_league"), _change.c.version == bindparam("version")
-)
 
 
 # Pages ---------------------------------------------------------------------------------------------------------------
@@ -45,44 +50,50 @@ class Bounds(TypedDict, total=False):
     """Only what happened before this time."""
 
 
-@dataclass(frozen=True)
-class Window:
-    """The numbers that bounds leave of a list that is numbered consecutively from 1."""
-
-    first: int
-    last: int
-    limit: int | None
-    newest_first: bool
-
-    def of(self, query: Any, number: Any) -> Any:
-        """The query for these rows, with one more than a page has if there is a next one."""
-        query = query.where(number.between(self.first, self.last))
-        query = query.order_by(number.desc() if self.newest_first else number)
-        return query if self.limit is None else query.limit(self.limit + 1)
-
-
-def window(
-    time_of: Callable[[int], str],
+def page_by_time(
+    connection: Connection,
+    league: LeagueRow,
+    query: Any,
+    number: Any,
     n_rows: int,
+    size: Callable[[Any], int],
+    max_size: int,
     *,
+    where: Any = _ALL,
     after: int | None = None,
     limit: int | None = None,
     newest_first: bool = False,
     since: str | datetime | None = None,
     until: str | datetime | None = None,
-) -> Window:
-    """The window of a list whose row k was written at `time_of(k)`, which increases: times are found by bisection."""
+) -> tuple[list[Any], int | None]:
+    """The rows of a page, and `after` of the next one; it ends early where the sizes of its rows exceed `max_size`.
+
+    The rows of `query` are numbered consecutively from 1 in the order of time; those of them are listed for which
+    `where` holds.
+    """
+    of_league = {"of_league": league.id}
+    times = query.with_only_columns(_change.c.at).where(number == bindparam("number"))
 
     def count_before(time: str | datetime) -> int:
-        return bisect_left(range(1, n_rows + 1), parse_time(time), key=time_of)
+        return bisect_left(
+            range(1, n_rows + 1),
+            parse_time(time),
+            key=lambda k: connection.execute(times, of_league | {"number": k}).scalar_one(),
+        )
 
     first = 1 if since is None else count_before(since) + 1
     last = n_rows if until is None else count_before(until)
-    if after is not None and newest_first:
-        last = min(last, after - 1)
-    elif after is not None:
-        first = max(first, after + 1)
-    return Window(first, last, limit, newest_first)
+    if after is not None:
+        first, last = (first, min(last, after - 1)) if newest_first else (max(first, after + 1), last)
+    query = query.where(number.between(first, last), where).order_by(number.desc() if newest_first else number)
+    query = query.limit(None if limit is None else limit + 1)
+    rows, total = list[Any](), 0
+    for row in connection.execute(query, of_league, execution_options={"yield_per": _FETCHED}):
+        total += size(row)
+        if limit is not None and (len(rows) == limit or (rows and total > max_size)):
+            return rows, getattr(rows[-1], number.name)
+        rows.append(row)
+    return rows, None
 
 
 def parse_time(time: str | datetime) -> str:
@@ -115,31 +126,24 @@ def league_info(connection: Connection, leagues: Sequence[LeagueRow]) -> list[Le
 
     def counts(table: Any, *columns: Any, where: Any = _ALL) -> dict[int, Any]:
         query = select(table.c.league_id, *columns).where(table.c.league_id.in_(ids), where)
-        return {row[0]: row[1:] for row in connection.execute(query.group_by(table.c.league_id))}
+        rows = connection.execute(query.group_by(table.c.league_id))
+        return dict.fromkeys(ids, (0, 0)) | {row[0]: row[1:] for row in rows}
 
-    is_exclusion = case((_rule.c.kind == "exclude", 1), else_=0)
-    n_items = counts(_item, func.count(), func.sum(case((_item.c.active, 1), else_=0)))
-    n_rules = counts(_rule, func.sum(is_exclusion), func.sum(1 - is_exclusion))
+    n_items = counts(_item, func.count(), func.count(case((_item.c.active, 1))))
+    n_rules = counts(_rule, *(func.count(case((_rule.c.kind == kind, 1))) for kind in ("exclude", "pin")))
     n_waiting = counts(_proposal, func.sum(_proposal.c.n_waiting), where=_proposal.c.n_waiting > 0)
     return [
-        LeagueInfo(
-            slug=league.slug,
+        from_row(
+            LeagueInfo,
+            league,
             title=league.settings["title"],
-            sides=league.sides,
-            rewards=league.rewards,
-            seed=league.seed,
-            settings=league.settings,
-            created_at=league.created_at,
-            archived_at=league.archived_at,
-            deleted_at=league.deleted_at,
-            version=league.version,
-            items=n_items.get(league.id, (0, 0))[0],
-            active=n_items.get(league.id, (0, 0))[1],
+            items=n_items[league.id][0],
+            active=n_items[league.id][1],
             proposals=league.n_proposals,
-            waiting=int(n_waiting.get(league.id, (0,))[0]),
+            waiting=n_waiting[league.id][0],
             results=league.n_results,
-            exclusions=int(n_rules.get(league.id, (0, 0))[0]),
-            pins=int(n_rules.get(league.id, (0, 0))[1]),
+            exclusions=n_rules[league.id][0],
+            pins=n_rules[league.id][1],
             warning=warning_of(league),
         )
         for league in leagues
@@ -152,34 +156,17 @@ def item_record(state: LeagueState, item: int) -> Item:
     return Item(item, state.name(item), state.side(item), row.active, row.name is None, row.byes)
 
 
-def items(state: LeagueState, *, after: int, limit: int | None, search: str, active: bool | None) -> Page[Item]:
-    """Items in the order of their ids."""
-    text = search.casefold()
-    found = (
-        item_record(state, row.id)
-        for row in islice(state.items, after, None)
-        if (active is None or row.active == active) and text in state.name(row.id).casefold()
-    )
-    return _page(list(islice(found, None if limit is None else limit + 1)), limit, lambda item: item.id)
-
-
 def results(state: LeagueState, item: int | None, *, after: str, limit: int | None) -> Page[PairResult]:
     """The results of each pair that has any, or of the pairs of one item, in the order of ids."""
     totals = state.totals
     a, b = _parse_ids(after)
-    first, last = (int(totals.a.searchsorted(a, side=side)) for side in ("left", "right"))
-    first += int(totals.b[first:last].searchsorted(b, side="right"))
-    rows: list[PairResult] = []
-    for start in range(first, len(totals.a), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        here = totals.count[part] > 0
-        if item is not None:
-            here &= (totals.a[part] == item) | (totals.b[part] == item)
-        columns = (column[part][here].tolist() for column in (totals.a, totals.b, totals.count, totals.total))
-        rows += [PairResult((a, b), state.names((a, b)), n, total) for a, b, n, total in zip(*columns, strict=True)]
-        if limit is not None and len(rows) > limit:
-            break
-    return _page(rows, limit, _ids_text)
+    here = (totals.count > 0) & (totals.keys > (a << 32 | b))
+    if item is not None:
+        here &= (totals.a == item) | (totals.b == item)
+    places = np.flatnonzero(here)[: None if limit is None else limit + 1]
+    columns = (column[places].tolist() for column in (totals.a, totals.b, totals.count, totals.total))
+    rows = [PairResult((a, b), state.names((a, b)), n, total) for a, b, n, total in zip(*columns, strict=True)]
+    return first_rows(rows, limit, _ids_text)
 
 
 def rules(connection: Connection, state: LeagueState, *, kind: str | None, after: str, limit: int | None) -> Page[Rule]:
@@ -189,40 +176,25 @@ def rules(connection: Connection, state: LeagueState, *, kind: str | None, after
         where.append(_rule.c.kind == kind)
     query = select(_rule.c.kind, _rule.c.a, _rule.c.b).where(*where).order_by(_rule.c.a, _rule.c.b)
     found = connection.execute(query if limit is None else query.limit(limit + 1))
-    return _page([Rule(kind, (a, b), state.names((a, b))) for kind, a, b in found], limit, _ids_text)
-
-
-def ranking(rows: list[Standing], warning: str | None, *, after: int, limit: int | None, search: str) -> Ranking:
-    """A page of a ranking."""
-    text = search.casefold()
-    found = [row for row in rows if text in row.name.casefold()] if text else rows
-    end = len(found) if limit is None else after + limit
-    return Ranking(found[after:end], end if end < len(found) else None, warning)
+    return first_rows([Rule(kind, (a, b), state.names((a, b))) for kind, a, b in found], limit, _ids_text)
 
 
 def history(connection: Connection, state: LeagueState, bounds: Bounds) -> Page[Change]:
     """Who changed what, and when; a page ends early where its outcomes are many."""
-    league = {"of_league": state.league.id}
-    part = window(
-        lambda version: connection.execute(_AT, league | {"version": version}).scalar_one(),
-        state.league.version,
-        **bounds,
-    )
-    query, rows, n_outcomes = part.of(_CHANGES, _change.c.version), list[Change](), 0
-    for row in connection.execute(query, league, execution_options={"yield_per": _FETCHED}):
-        n_outcomes += len(row.data.get("outcomes", ()))
-        if part.limit is not None and (len(rows) == part.limit or (rows and n_outcomes > MAX_OUTCOMES)):
-            return Page(rows, rows[-1].version)
-        sentence = change_sentence(row.action, row.data, state, row.by)
-        rows.append(Change(row.version, row.at, row.by, row.action, row.data, sentence))
-    return Page(rows, None)
+    version, n_rows = _change.c.version, state.league.version
+
+    def size(change: Any) -> int:
+        return len(change.data.get("outcomes", ()))
+
+    rows, following = page_by_time(connection, state.league, _CHANGES, version, n_rows, size, MAX_OUTCOMES, **bounds)
+    return Page([from_row(Change, row, sentence=change_sentence(row, state)) for row in rows], following)
 
 
 def _ids_text(row: Any) -> str:
     return f"{row.ids[0]}-{row.ids[1]}"
 
 
-def _page(rows: list[Any], limit: int | None, after: Any) -> Page[Any]:
+def first_rows(rows: list[Any], limit: int | None, after: Any) -> Page[Any]:
     """The first `limit` of these rows, of which there is one more if there is a next page."""
     if limit is None:
         return Page(rows, None)

@@ -1,13 +1,19 @@
 """The records that a league returns. The same dataclasses are the JSON of the service and of `--json`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 Ids = tuple[int, int]
 Names = tuple[str, str]
+
+
+def from_row(kind: type[T], row: Any, **values: Any) -> T:
+    """A record of these values, and for its other fields of the attributes of a row."""
+    names = (each.name for each in fields(kind) if each.name not in values)  # type: ignore[arg-type]
+    return kind(**values, **{name: getattr(row, name) for name in names})
 
 
 class Void(Enum):
@@ -160,6 +166,8 @@ class ProgressBin:
     low: float | None
     """The sum of the lower ends of the 90 % intervals of these means, around which results scatter."""
     high: float | None
+    best: float | None
+    """What it had expected of its best guesses, for as many pairs; the difference is the cost of exploring."""
 
 
 @dataclass(frozen=True)

@@ -3,34 +3,37 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from sqlalchemy import delete, func, insert, select, tuple_
+from sqlalchemy import bindparam, delete, func, insert, select, tuple_
 
 from matchbandit.leagues import schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.items import as_list, pair_index
+from matchbandit.leagues.items import NameIndex, as_list, pair_index
+from matchbandit.leagues.records import Ids
 from matchbandit.leagues.transaction import Transaction
 
 MAX_RULES = 100_000
 """Most exclusions and pins of a league together."""
 Kind = Literal["exclude", "pin"]
-_OTHER: dict[Kind, tuple[Kind, str]] = {
-    "exclude": ("pin", "are pinned. Remove the pin first (unpin)"),
-    "pin": ("exclude", "are excluded. Remove the exclusion first (unexclude)"),
+REMOVE_FIRST = {
+    "pin": "are pinned. Remove the pin first (unpin).",
+    "exclude": "are excluded. Remove the exclusion first (unexclude).",
 }
 _rule = schema.rule
+_DELETE = delete(_rule).where(
+    _rule.c.league_id == bindparam("of_league"),
+    _rule.c.kind == bindparam("of"),
+    _rule.c.a == bindparam("x"),
+    _rule.c.b == bindparam("y"),
+)
 
 
 def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
     """Exclude or pin pairs; returns how many are new."""
-    listed = as_list("pairs", pairs)
-    index = pair_index(tx.connection, tx.league, listed)
-    ids = list(dict.fromkeys(index.resolve_pair(pair) for pair in listed))
-    existing = _existing(tx, ids)
-    other, problem = _OTHER[kind]
+    index, ids, existing = _read(tx, pairs)
     for pair in ids:
-        if existing.get(pair) == other:
-            raise LeagueError("contradiction", f"{index.pair_text(pair)} {problem}.")
-        erased = [item for item in pair if kind == "pin" and index.is_erased(item)]
+        if existing.get(pair, kind) != kind:
+            raise LeagueError("contradiction", f"{index.pair_text(pair)} {REMOVE_FIRST[existing[pair]]}")
+        erased = [item for item in pair if kind == "pin" and index.row(item).name is None]
         if erased:
             raise LeagueError("not-supported", f"{index.name(erased[0])} was erased, and is not proposed any more.")
     new = [pair for pair in ids if pair not in existing]
@@ -48,9 +51,7 @@ def add(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
 
 def remove(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
     """Remove exclusions or pins; returns how many there were."""
-    listed = as_list("pairs", pairs)
-    index = pair_index(tx.connection, tx.league, listed)
-    existing = _existing(tx, [index.resolve_pair(pair) for pair in listed])
+    _, _, existing = _read(tx, pairs)
     old = [pair for pair, found in existing.items() if found == kind]
     if old:
         use_up(tx, kind, old)
@@ -60,15 +61,17 @@ def remove(tx: Transaction, kind: Kind, pairs: Iterable[Any]) -> int:
 
 def use_up(tx: Transaction, kind: Kind, pairs: list[tuple[int, int]]) -> None:
     """Delete rules of these pairs."""
-    for a, b in pairs:
-        where = [_rule.c.league_id == tx.league.id, _rule.c.a == a, _rule.c.b == b, _rule.c.kind == kind]
-        tx.connection.execute(delete(_rule).where(*where))
+    if pairs:
+        tx.connection.execute(_DELETE, [{"of_league": tx.league.id, "of": kind, "x": a, "y": b} for a, b in pairs])
 
 
-def _existing(tx: Transaction, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """The rules of these pairs, by pair."""
+def _read(tx: Transaction, pairs: Iterable[Any]) -> tuple[NameIndex, list[Ids], dict[Ids, str]]:
+    """The ids of these pairs, without duplicates, and the rules about them that exist."""
+    listed = as_list("pairs", pairs)
+    index = pair_index(tx.connection, tx.league, listed)
+    ids = list(dict.fromkeys(map(index.resolve_pair, listed)))
     query = select(_rule.c.a, _rule.c.b, _rule.c.kind).where(_rule.c.league_id == tx.league.id)
-    if len(pairs) <= 200:
-        query = query.where(tuple_(_rule.c.a, _rule.c.b).in_(pairs))
-    wanted = set(pairs)
-    return {(a, b): kind for a, b, kind in tx.connection.execute(query) if (a, b) in wanted}
+    if len(ids) <= 200:
+        query = query.where(tuple_(_rule.c.a, _rule.c.b).in_(ids))
+    rules = {(a, b): kind for a, b, kind in tx.connection.execute(query)}
+    return index, ids, {pair: rules[pair] for pair in ids if pair in rules}

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import check_int, unknown
 from matchbandit.leagues import library
-from matchbandit.leagues.errors import LeagueError
+from matchbandit.leagues.errors import LeagueError, errors_as
 from matchbandit.leagues.records import VOID, Outcome
 
 if TYPE_CHECKING:
@@ -58,17 +58,11 @@ class LeagueSettings:
     def from_config(cls, config: Mapping[str, Any]) -> "LeagueSettings":
         """Stored settings; those that they do not name have their defaults."""
         values = {name: config[name] for name in cls.names() if name in config}
-        if values.get("default") == "void":
-            values["default"] = VOID
-        return cls(**values)
+        return cls(**values | ({"default": VOID} if values.get("default") == "void" else {}))
 
     def to_config(self) -> dict[str, Any]:
         """The settings as they are stored, in plain JSON data; call it on validated settings."""
-        config = {name: getattr(self, name) for name in self.names()}
-        config["options"] = dict(self.options)
-        if self.default is VOID:
-            config["default"] = "void"
-        return config
+        return vars(self) | {"options": dict(self.options), "default": getattr(self.default, "value", self.default)}
 
     def replace(self, changes: Mapping[str, Any]) -> "LeagueSettings":
         """Only what is in `changes`. Options belong to a policy: another policy starts with its defaults."""
@@ -80,27 +74,13 @@ class LeagueSettings:
         return replace(self, **changes)
 
     def validate(self, kind: str, rewards: "RewardDistribution") -> "LeagueSettings":
-        """The settings as they are stored, or an error that says what to change.
-
-        Parameters
-        ----------
-        kind : str
-            "players" or "sides".
-        rewards : RewardDistribution
-            The league's rewards.
-
-        Returns
-        -------
-        LeagueSettings
-        """
+        """The settings of a league of "players" or "sides" as they are stored; errors say what to change."""
         named = library.check_policy(kind, rewards, self.policy, self.options, self.selection)
-        default = self.default
-        if default is not VOID:
-            default = check_reward(rewards, default, "a pair by default")  # type: ignore[assignment]
+        default = check_reward(rewards, self.default, "a pair by default")
         return LeagueSettings(
             **named,
             deadline=_check_deadline(self.deadline),
-            default=default,
+            default=VOID if default is None else default,
             no_rematch=check_integer("no_rematch", self.no_rematch, maximum=10**9),
             title=_check_title(self.title),
             record_propensity=check_integer("record_propensity", self.record_propensity, maximum=MAX_PROPENSITY_DRAWS),
@@ -136,12 +116,10 @@ def is_number(value: object) -> bool:
         return False
 
 
+@errors_as("bad-value")
 def check_integer(name: str, value: object, *, maximum: int) -> int:
     """The value as an integer from 0 to `maximum`."""
-    try:
-        return check_int(name, value, minimum=0, maximum=maximum)
-    except MatchbanditError as error:
-        raise LeagueError("bad-value", str(error)) from None
+    return check_int(name, value, minimum=0, maximum=maximum)
 
 
 def _check_deadline(deadline: object) -> float | None:
@@ -171,12 +149,9 @@ def field_descriptions(kind: type) -> dict[str, str]:
     """The docstrings below the fields of a dataclass, by field: the descriptions in OpenAPI, --help and forms."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(definition, ast.ClassDef)
-    return {
-        field.target.id: inspect.cleandoc(docs.value.value)
-        for field, docs in pairwise(definition.body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(docs, ast.Expr)
-        and isinstance(docs.value, ast.Constant)
-        and isinstance(docs.value.value, str)
-    }
+    descriptions = {}
+    for pair in pairwise(definition.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                descriptions[name] = inspect.cleandoc(text)
+    return descriptions

@@ -1,7 +1,7 @@
 """What decisions and rankings need of a league, in memory as arrays: a cache of tables that reads only what is new."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
@@ -39,6 +39,11 @@ class ItemRow(NamedTuple):
     last_bye: int
 
 
+def id_pairs(rows: Iterable[Any]) -> Counts:
+    """Rows of two ids as an array of shape (k, 2)."""
+    return np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 2)
+
+
 _CHANGED_ITEMS = Statement(
     select(*(_item.c[name] for name in ItemRow._fields)).where(
         _item.c.league_id == bindparam("of_league"), _item.c.version > bindparam("since")
@@ -53,7 +58,7 @@ class LeagueState:
     league: LeagueRow
     items: tuple[ItemRow, ...] = ()
     totals: PairTotals = field(default_factory=PairTotals.empty)
-    exclusions: Counts = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    exclusions: Counts = field(default_factory=lambda: id_pairs(()))
     """Pairs of ids, sorted."""
     pins: tuple[tuple[int, int], ...] = ()
     """Pairs of ids, the oldest first."""
@@ -81,29 +86,24 @@ class LeagueState:
         query = select(_rule.c.a, _rule.c.b, _rule.c.kind).where(_rule.c.league_id == self.league.id)
         rows = connection.execute(query.order_by(_rule.c.version, _rule.c.a, _rule.c.b)).all()
         excluded = sorted((a, b) for a, b, kind in rows if kind == "exclude")
-        pins = tuple((a, b) for a, b, kind in rows if kind == "pin")
-        return replace(self, exclusions=np.array(excluded, dtype=np.int64).reshape(-1, 2), pins=pins)
+        return replace(self, exclusions=id_pairs(excluded), pins=tuple((a, b) for a, b, kind in rows if kind == "pin"))
 
     # Items -----------------------------------------------------------------------------------------------------------
-
-    def column(self, name: str, dtype: Any = np.int64) -> NDArray[Any]:
-        """A column of the items as an array."""
-        return np.array([getattr(row, name) for row in self.items], dtype=dtype)
 
     @cached_property
     def sides(self) -> Counts:
         """The side of each item."""
-        return self.column("side")
+        return np.array([row.side for row in self.items], dtype=np.int64)
 
     @cached_property
     def positions(self) -> Counts:
         """The position of each item on its side."""
-        return self.column("position")
+        return np.array([row.position for row in self.items], dtype=np.int64)
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
         """Which items can be paired."""
-        return self.column("active", np.bool_)
+        return np.array([row.active for row in self.items], dtype=np.bool_)
 
     def name(self, item: int) -> str:
         """The name of an item, or `#7` once it is erased."""
@@ -116,6 +116,11 @@ class LeagueState:
     def side(self, item: int) -> str | None:
         """The name of its side; None for players."""
         return None if self.league.sides is None else self.league.sides[self.items[item - 1].side]
+
+    def count_pairs(self, items: Counts) -> int:
+        """How many pairs of these items there are."""
+        n, columns = len(items), int(self.sides[items - 1].sum())
+        return n * (n - 1) // 2 if self.league.sides is None else (n - columns) * columns
 
     # The graph -------------------------------------------------------------------------------------------------------
 
@@ -140,11 +145,11 @@ class LeagueState:
 
     def edges(self, pairs: Counts) -> Counts:
         """Pairs of ids as edges of the graph."""
-        return self.graph.edges(self.positions[pairs - 1]) if len(pairs) else np.zeros(0, dtype=np.int64)
+        return self.graph.edges(self.positions[pairs - 1])
 
     def ids(self, pairs: Counts) -> list[tuple[int, int]]:
         """Pairs of the graph as pairs of ids."""
-        return [(a, b) for a, b in self._items_by_vertex[self.graph.items_of(pairs)].tolist()] if len(pairs) else []
+        return [(a, b) for a, b in self._items_by_vertex[self.graph.items_of(pairs)].tolist()]
 
     @property
     def n_bytes(self) -> int:
@@ -153,18 +158,17 @@ class LeagueState:
         return int(arrays) + _BYTES_PER_ITEM * len(self.items)
 
 
+@dataclass(eq=False)
 class CachedLeague:
     """The newest state of a league that this process knows, and what is derived from it."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self.state: LeagueState | None = None
-        self.policy: Any = None
-        """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
-        self.fitting = Lock()
-        """Held while the model is used, so that it is fitted once."""
-        self.model: Any = None
-        self._names: NameTable | None = None
+    state: LeagueState | None = None
+    policy: Any = None
+    """The policy with its counts, under `Store.deciding`; see `deciding.CurrentPolicy`."""
+    fitting: Lock = field(default_factory=Lock)
+    """Held while the model is used, so that it is fitted once."""
+    model: Any = None
+    _names: NameTable | None = None
 
     @property
     def names(self) -> NameTable | None:

@@ -1,12 +1,11 @@
 """A store of leagues: a SQLite file or a PostgreSQL database."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Text, case, cast, delete, func, insert, select, update
@@ -15,13 +14,14 @@ from matchbandit.errors import unknown
 from matchbandit.leagues import items, library, model, outcomes, reading, schema, transfer
 from matchbandit.leagues.database import Database
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.league import League, new_settings
+from matchbandit.leagues.league import League
 from matchbandit.leagues.names import check_slug, normalize_name
 from matchbandit.leagues.records import LeagueInfo, Page, Pruned, StoreCheck, StoreInfo
-from matchbandit.leagues.settings import check_integer
+from matchbandit.leagues.settings import LeagueSettings, check_integer
 from matchbandit.leagues.state import CachedLeague, LeagueCache
 from matchbandit.leagues.transaction import (
     COUNTERS,
+    LEAGUE_COLUMNS,
     LeagueRow,
     Request,
     Transaction,
@@ -46,7 +46,7 @@ _status = case(
 )
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Leagues in one database; thread-safe, and several processes may share it.
 
     >>> with Store("sqlite:///:memory:") as store:  # doctest: +SKIP
@@ -64,7 +64,7 @@ class Store:
         """Open a store, or create it: sqlite:///file.db or postgresql://user@host/name."""
         self.database = Database(url, timeout=timeout)
         self._clock = clock or (lambda: datetime.now(UTC))
-        self._cache = LeagueCache()
+        self.cache = LeagueCache()
         self._pruned_at: str | None = None
         self._deciding: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lock = Lock()
@@ -76,10 +76,6 @@ class Store:
 
     # Transactions ----------------------------------------------------------------------------------------------------
 
-    def cached_names(self, slug: str) -> items.NameTable | None:
-        """The names of a league as this process knew them last."""
-        return self._cache.names(slug)
-
     def deciding(self, slug: str) -> Lock:
         """The lock that is held while a proposal of this league is decided in this process."""
         with self._lock:
@@ -90,7 +86,7 @@ class Store:
         """A read transaction on a league."""
         with self.database.reading() as connection:
             league = find_league(connection, slug)
-            yield connection, self._cache.get(league), league
+            yield connection, self.cache.get(league), league
 
     def stored_answer(self, connection: Connection, league: LeagueRow, request: Request) -> Any | None:
         """The answer that an equal request was given."""
@@ -154,11 +150,9 @@ class Store:
             raise LeagueError("bad-value", "sides name two sides, such as {'ads': ['a', 'b'], 'slots': ['top']}.")
         distribution = library.parse_rewards(rewards)
         kind = "sides" if sides is not None else "players" if players is not None else None
-        results = None if past is None else library.read_past_results(past, kind)
-        if results is not None:
-            library.check_past_results(results, distribution)
-            if kind is None and results.kind == "sides":
-                sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
+        results = None if past is None else library.read_past_results(past, kind, distribution)
+        if kind is None and results is not None and results.kind == "sides":
+            sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         rows = [] if results is None else [(a, b, int(n), float(total)) for a, b, n, total in results.rows()]
         groups: list[tuple[str | None, list[str]]] = [(None, items.as_list("players", players or ()))]
         if sides is not None:
@@ -168,31 +162,29 @@ class Store:
             in_rows = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
             known = set(map(normalize_name, names))
             names.extend(name for name in in_rows if name not in known)  # in the order of the log
-        config = new_settings("players" if sides is None else "sides", distribution, settings)
-        values = {
-            "slug": slug,
+        kind = "players" if sides is None else "sides"
+        data = {
             "sides": None if sides is None else [side for side, _ in groups],
             "rewards": distribution.notation,
             "seed": seed,
-            "stream": slug,
-            "settings": config,
-            **dict.fromkeys(COUNTERS, 0),
+            "settings": LeagueSettings().replace(settings).validate(kind, distribution).to_config(),
         }
 
         def create(connection: Connection) -> str:
             if self._exists(connection, slug, exist_ok=exist_ok):
                 return slug
             now = self.now()
-            connection.execute(insert(_league).values(values | {"created_at": now}))
+            values = {"slug": slug, "stream": slug, "created_at": now, **data, **dict.fromkeys(COUNTERS, 0)}
+            connection.execute(insert(_league).values(values))
             tx = Transaction(connection, find_league(connection, slug), now, by)
-            tx.record("create", {name: values[name] for name in ("sides", "rewards", "seed", "settings")})
+            tx.record("create", data)
             for side, names in groups:
                 items.join(tx, names, side)
             if rows:
                 transfer.import_results(tx, rows)
             return slug
 
-        self._write_store(Request(key, "create", [values, groups, rows]), create)
+        self._write_store(Request(key, "create", [slug, data, groups, rows]), create)
         return League(self, slug)
 
     def open(self, slug: str) -> League:
@@ -214,7 +206,7 @@ class Store:
 
         `search` is part of the name or of the title; without a `limit`, all are listed.
         """
-        query = select(*[_league.c[name] for name in LeagueRow.__dataclass_fields__]).where(_league.c.slug > after)
+        query = select(*LEAGUE_COLUMNS).where(_league.c.slug > after)
         if slugs is not None:
             query = query.where(_league.c.slug.in_(list(slugs)))
         if search:
@@ -267,17 +259,15 @@ class Store:
         def change(connection: Connection) -> str:
             league = find_league(connection, slug, lock=True, deleted=True)
             tx = Transaction(connection, league, self.now(), by)
-            since = [at for at in (league.archived_at, league.deleted_at) if at is not None]
-            if action == "restore":
-                values: dict[str, str | None] = {"archived_at": None, "deleted_at": None} if since else {}
-            else:
-                column = f"{action}d_at"
-                values = {} if getattr(league, column) is not None else {column: tx.now}
-            if values:
+            state = {"archived_at": league.archived_at, "deleted_at": league.deleted_at}
+            since = [at for at in state.values() if at is not None]
+            column = f"{action}d_at"
+            new = dict.fromkeys(state) if action == "restore" else state | {column: state[column] or tx.now}
+            if new != state:
                 tx.record(action, {})
-                tx.update(**values)
-            if action == "restore" and since:
-                outcomes.postpone(tx, seconds_between(min(since), tx.now))
+                tx.update(**new)
+                if action == "restore":
+                    outcomes.postpone(tx, seconds_between(min(since), tx.now))
             return slug
 
         self._write_store(Request(key, action, slug), change)
@@ -349,54 +339,37 @@ class Store:
                 League(self, slug).fit()
         return len(overdue)
 
-    def prune(
-        self,
-        *,
-        keys: timedelta = GRACE,
-        access: timedelta = GRACE,
-        deleted: timedelta = GRACE,
-        dry_run: bool = False,
-    ) -> Pruned:
-        """Erase what is no longer needed; returns what was erased, or would be.
+    def prune(self, *, older_than: timedelta = GRACE, dry_run: bool = False) -> Pruned:
+        """Erase what is no longer needed; returns what was erased or, with `dry_run`, would be.
 
-        Parameters
-        ----------
-        keys, access, deleted : timedelta
-            How long answers under idempotency keys, tokens and sessions that have ended, and deleted leagues are kept.
-        dry_run : bool
-            Erase nothing.
-
-        Returns
-        -------
-        Pruned
+        Answers under idempotency keys, ended tokens and ended sessions go if they are `older_than` this, and leagues
+        30 days after they were deleted.
         """
-        if not all(timedelta(0) <= age <= _MAX_AGE for age in (keys, access, deleted)):
-            raise LeagueError(
-                "bad-value", f"ages lie between 0 and {_MAX_AGE.days} days; got {keys}, {access}, {deleted}."
-            )
-        before = {age: add_seconds(self.now(), -age.total_seconds()) for age in (keys, access, deleted)}
-        key, token, session = schema.idempotency_key, schema.token, schema.session
+        if not timedelta(0) <= older_than <= _MAX_AGE:
+            raise LeagueError("bad-value", f"older_than lies between 0 and {_MAX_AGE.days} days; got {older_than}.")
+        key, token, session, now = schema.idempotency_key, schema.token, schema.session, self.now()
+        before = add_seconds(now, -older_than.total_seconds())
         old = {  # sessions before the tokens that end them
-            "sessions": (session, session.c.expires_at < before[access]),
-            "tokens": (token, func.coalesce(token.c.revoked_at, token.c.expires_at) < before[access]),
-            "keys": (key, key.c.at < before[keys]),
+            "sessions": (session, session.c.expires_at < before),
+            "tokens": (token, func.coalesce(token.c.revoked_at, token.c.expires_at) < before),
+            "keys": (key, key.c.at < before),
         }
-        is_old = _league.c.deleted_at < before[deleted]
+        is_old = _league.c.deleted_at < add_seconds(now, -GRACE.total_seconds())
         with self.database.reading() as connection:
-            leagues = connection.execute(select(_league.c.id, _league.c.slug).where(is_old)).all()
+            leagues = connection.execute(select(_league.c.slug).where(is_old).order_by(_league.c.slug)).scalars().all()
             counts = {
                 name: connection.execute(select(func.count()).select_from(table).where(condition)).scalar_one()
                 for name, (table, condition) in old.items()
             }
         if not dry_run:
-            for id_, _ in leagues:  # a transaction for each, as others wait for it; it may have been restored
+            for slug in leagues:  # a transaction for each, as others wait for it; it may have been restored
                 with self.database.writing() as connection:
-                    _erase(connection, _league.c.id == id_, is_old)
+                    _erase(connection, _league.c.slug == slug, is_old)
             with self.database.writing() as connection:
                 for table, condition in old.values():
                     connection.execute(delete(table).where(condition))
             self.database.wipe()
-        return Pruned(leagues=sorted(slug for _, slug in leagues), **counts)
+        return Pruned(leagues=list(leagues), **counts)
 
     def info(self) -> StoreInfo:
         """Size and contents of the store."""
@@ -406,34 +379,25 @@ class Store:
         open_ = open_.select_from(proposal).join(_league, _league.c.id == proposal.c.league_id).join(change, its_change)
         counts: dict[str, Any] = {
             "changes": select(func.coalesce(func.sum(_league.c.version), 0)),
-            "idempotency_keys": select(func.count()).select_from(schema.idempotency_key),
-            "tokens": select(func.count()).select_from(schema.token),
-            "sessions": select(func.count()).select_from(schema.session),
         }
-        for name, status in {"leagues": "active", "archived": "archived", "deleted": "deleted"}.items():
+        for name in ("idempotency_key", "token", "session"):
+            counts[f"{name}s"] = select(func.count()).select_from(getattr(schema, name))
+        for name, status in zip(("leagues", "archived", "deleted"), _STATUSES, strict=True):
             counts[name] = select(func.count()).where(_status == status)
         columns = [query.scalar_subquery().label(name) for name, query in counts.items()]
         with self.database.reading() as connection:
             size, free = self.database.size(connection)
             row = connection.execute(select(*columns)).one()
             of_open = connection.execute(open_.where(proposal.c.n_waiting > 0, _status == "active")).one()
-        return StoreInfo(
-            url=self.database.display_url,
-            version=schema.VERSION,
-            size_bytes=size,
-            free_bytes=free,
-            **row._mapping,
-            **of_open._mapping,
-        )
+        return StoreInfo(self.database.display_url, schema.VERSION, size, free, **row._mapping, **of_open._mapping)
 
     def check(self) -> StoreCheck:
         """Check the file and every league, deleted ones included."""
         problems = self.database.check()
         leagues: dict[str, list[str]] = {}
         if not problems:  # a damaged file cannot be checked further
-            columns = [_league.c[name] for name in LeagueRow.__dataclass_fields__]
             with self.database.reading() as connection:
-                rows = connection.execute(select(*columns).order_by(_league.c.slug)).all()
+                rows = connection.execute(select(*LEAGUE_COLUMNS).order_by(_league.c.slug)).all()
             for row in rows:
                 with self.database.reading() as connection:
                     leagues[row.slug] = transfer.check(connection, LeagueRow(*row))
@@ -465,13 +429,7 @@ class Store:
         self.workers.close()
         self.database.engine.dispose()
 
-    def __enter__(self) -> Self:
-        """For `with Store(...) as store`."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

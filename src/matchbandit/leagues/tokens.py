@@ -1,7 +1,7 @@
 """API tokens with a scope, for some leagues or all, and sessions of the dashboard; the store holds only hashes.
 
 A token has the form `mbt_<id>_<secret>`. The id is public: lists, logs and the history name a token by it. The secret
-has 256 random bits, so that a plain SHA-256 is sufficient.
+has 256 random bits, so that a plain SHA-256 is sufficient, and the database may compare the hashes.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from hmac import compare_digest
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
@@ -26,7 +25,6 @@ SCOPES = ("read", "play", "admin")
 """Each scope includes those before it: read; ask and tell; change items, rules and leagues."""
 SESSION_LIFETIME = timedelta(hours=12)
 _PATTERN = re.compile(r"mbt_([0-9a-f]{12})_([0-9a-f]{64})")
-_NO_HASH = "0" * 64
 
 
 @dataclass(frozen=True)
@@ -84,12 +82,7 @@ def create(
 def find(store: Store, text: str) -> Token | None:
     """The valid token with this text; None if there is none."""
     match = _PATTERN.fullmatch(text)
-    if match is None:
-        return None
-    with store.database.reading() as connection:
-        row = connection.execute(select(*_COLUMNS, _token.c.hash).where(_token.c.id == match[1])).one_or_none()
-    is_equal = compare_digest(_hash(match[2]), _NO_HASH if row is None else row.hash)
-    return _valid(store, row[:-1]) if is_equal and row is not None else None
+    return _find(store, _token.c.id == match[1], _token.c.hash == _hash(match[2])) if match else None
 
 
 def list_all(store: Store) -> list[Token]:
@@ -123,11 +116,8 @@ def log_in(store: Store, token: Token) -> str:
 
 def find_session(store: Store, secret: str) -> Token | None:
     """The valid token of a session; None if it has ended."""
-    query = select(*_COLUMNS).join(_session, _session.c.token_id == _token.c.id)
-    with store.database.reading() as connection:
-        where = [_session.c.id == _hash(secret), _session.c.expires_at > store.now()]
-        row = connection.execute(query.where(*where)).one_or_none()
-    return None if row is None else _valid(store, row)
+    is_open = (_session.c.id == _hash(secret)) & (_session.c.expires_at > store.now())
+    return _find(store, _token.c.id == _session.c.token_id, is_open)
 
 
 def log_out(store: Store, secret: str) -> None:
@@ -136,9 +126,12 @@ def log_out(store: Store, secret: str) -> None:
         connection.execute(delete(_session).where(_session.c.id == _hash(secret)))
 
 
-def _valid(store: Store, row: Any) -> Token | None:
-    token = Token(*row)
-    return token if token.is_valid(store.now()) else None
+def _find(store: Store, *conditions: Any) -> Token | None:
+    """The token with these properties, if it is valid."""
+    with store.database.reading() as connection:
+        row = connection.execute(select(*_COLUMNS).where(*conditions)).one_or_none()
+    token = None if row is None else Token(*row)
+    return token if token is not None and token.is_valid(store.now()) else None
 
 
 def _hash(secret: str) -> str:

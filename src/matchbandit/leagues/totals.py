@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, func, select, tuple_
+from sqlalchemy import Connection, bindparam, select, tuple_
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.transaction import LeagueRow, Statement
@@ -80,10 +80,8 @@ class PairTotals:
     @classmethod
     def read(cls, connection: Connection, league: LeagueRow) -> "PairTotals":
         """Computed from all outcomes and past results."""
-        past = _PAST_RESULTS.rows(connection, league_id=league.id)
-        return cls._of_past(past, league)._plus(
-            cls._of_results(_OUTCOMES.rows(connection, league_id=league.id), league), league
-        )
+        past, outcomes = (query.rows(connection, league_id=league.id) for query in (_PAST_RESULTS, _OUTCOMES))
+        return cls._of_past(past, league)._plus(cls._of_results(outcomes, league), league)
 
     @classmethod
     def _of_past(cls, rows: Sequence[Any], league: LeagueRow) -> "PairTotals":
@@ -104,18 +102,14 @@ class PairTotals:
         """The totals now, if these are those of version `since`; -1: nothing is known."""
         changes = [] if since < 0 else connection.execute(_CHANGES, {"league_id": league.id, "since": since}).all()
         corrected = {(a, b) for action, data in changes if action == "correct" for a, b, *_ in data["outcomes"]}
-        if (
-            since < 0
-            or len(corrected) > _MAX_CORRECTED
-            or any(action not in ("tell", "correct") for action, _ in changes)
-        ):
+        is_other = any(action not in ("tell", "correct") for action, _ in changes)
+        if since < 0 or is_other or len(corrected) > _MAX_CORRECTED:
             return self._without(self.keys, league)._plus(PairTotals.read(connection, league), league)
         totals = self
         if corrected:
             some = {"league_id": league.id, "pairs": sorted(corrected)}
-            outcomes, past = (
-                connection.execute(query, some).all() for query in (_OUTCOMES_OF_PAIRS, _PAST_RESULTS_OF_PAIRS)
-            )
+            outcomes = connection.execute(_OUTCOMES_OF_PAIRS, some).all()
+            past = connection.execute(_PAST_RESULTS_OF_PAIRS, some).all()
             totals = self._without(np.array([a << 32 | b for a, b in corrected]), league)
             totals = totals._plus(self._of_past(past, league), league)._plus(self._of_results(outcomes, league), league)
         rows = [
@@ -178,13 +172,6 @@ class PairTotals:
             return self.plays, self.credit
         weight = np.exp2((self.as_of - number) / half_life)
         return self.plays * weight, self.credit * weight
-
-
-def count_results(connection: Connection, league_id: int) -> int:
-    """The number of results of a league, by its outcomes and past results."""
-    outcomes = select(func.count(_pair.c.outcome)).where(_pair.c.league_id == league_id)
-    past = select(func.coalesce(func.sum(_past.c.count), 0)).where(_past.c.league_id == league_id)
-    return int(connection.execute(outcomes).scalar_one() + connection.execute(past).scalar_one())
 
 
 def _encoder(league: LeagueRow) -> library.RewardEncoder:

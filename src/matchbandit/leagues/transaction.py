@@ -11,11 +11,10 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, CursorResult, Executable, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from matchbandit.leagues import library, schema
 from matchbandit.leagues.errors import LeagueError
-from matchbandit.leagues.settings import LeagueSettings
 
 if TYPE_CHECKING:
     from matchbandit.rewards import RewardDistribution
@@ -31,11 +30,6 @@ def format_time(time: datetime) -> str:
     '2026-11-16T09:30:00.000000Z'
     """
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def compact_json(content: Any) -> str:
-    """JSON without spaces."""
-    return json.dumps(content, separators=(",", ":"))
 
 
 def add_seconds(at: str, seconds: float) -> str:
@@ -69,11 +63,6 @@ class LeagueRow:
     created_at: str
     archived_at: str | None
     deleted_at: str | None
-
-    @cached_property
-    def options(self) -> LeagueSettings:
-        """The settings, typed."""
-        return LeagueSettings.from_config(self.settings)
 
     @cached_property
     def distribution(self) -> "RewardDistribution":
@@ -141,9 +130,9 @@ class Statement:
             connection.connection.cursor().executemany(text, parameters)
 
 
-_COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
+LEAGUE_COLUMNS = [schema.league.c[field.name] for field in fields(LeagueRow)]
 # Statements that every request executes are built once: building one takes longer than executing it.
-_FIND = select(*_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
+_FIND = select(*LEAGUE_COLUMNS).where(schema.league.c.slug == bindparam("slug"))
 _FIND_AND_LOCK = _FIND.with_for_update()
 COUNTERS = ("version", "decision_version", "rules_version", "items_version", "n_results", "n_proposals")
 _INSERT_CHANGE = Statement(insert(schema.change))
@@ -175,10 +164,6 @@ class Transaction:
         """Begin with the row of the league."""
         self.connection, self.league, self.now, self.by = connection, league, now, by
 
-    def execute(self, statement: Executable, **values: Any) -> CursorResult[Any]:
-        """Execute a statement about this league, with its id and these values as parameters."""
-        return self.connection.execute(statement, {"of_league": self.league.id, **values})
-
     def record(
         self,
         action: str,
@@ -188,13 +173,13 @@ class Transaction:
         rules: bool = False,
         items: bool = False,
         results: int = 0,
-        n_proposals: int | None = None,
+        proposals: int = 0,
     ) -> int:
         """Append a change to the audit trail; returns the new version of the league.
 
         `decides`: decisions in progress must not miss this change, as they may miss an outcome. `rules`: it changes
-        exclusions or pins. `items`: it changes names, or who is active. `results`: how many more there are.
-        `n_proposals`: how many proposals there are now.
+        exclusions or pins. `items`: it changes names, or who is active. `results` and `proposals`: how many
+        more there are.
         """
         version = self.league.version + 1
         _INSERT_CHANGE.execute(
@@ -204,17 +189,12 @@ class Transaction:
             at=self.now,
             by=self.by,
             action=action,
-            data=compact_json(data),
+            data=json.dumps(data, separators=(",", ":")),
         )
-        self.league = replace(
-            self.league,
-            version=version,
-            decision_version=version if decides else self.league.decision_version,
-            rules_version=version if rules else self.league.rules_version,
-            items_version=version if items else self.league.items_version,
-            n_results=self.league.n_results + results,
-            n_proposals=self.league.n_proposals if n_proposals is None else n_proposals,
-        )
+        changes = {"decision": decides, "rules": rules, "items": items}
+        new: dict[str, Any] = {f"{name}_version": version for name, is_changed in changes.items() if is_changed}
+        new |= {"n_results": self.league.n_results + results, "n_proposals": self.league.n_proposals + proposals}
+        self.league = replace(self.league, version=version, **new)
         counters = {f"new_{name}": getattr(self.league, name) for name in COUNTERS}
         _NEW_VERSION.execute(self.connection, of_league=self.league.id, **counters)
         return version

@@ -7,21 +7,20 @@ with a checksum; see `verification`.
 import gzip
 import json
 import math
-import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from threading import get_ident
 from typing import IO, Any
 
 import numpy as np
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from matchbandit.leagues import library, schema
+from matchbandit.leagues.database import new_file
 from matchbandit.leagues.errors import LeagueError
 from matchbandit.leagues.items import pair_index
 from matchbandit.leagues.transaction import LeagueRow, Transaction
@@ -36,26 +35,17 @@ MAX_LINE_BYTES = 2**23
 
 def export(connection: Connection, league: LeagueRow, path: Path, *, names: bool) -> Path:
     """Write a league to a file, which appears only once it is complete; equal leagues have equal files."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
+    digest = blake2b(digest_size=16)
     try:
-        partial.touch(mode=0o600, exist_ok=False)  # it holds names
-        with partial.open("wb") as plain:
+        with new_file(path) as partial, partial.open("wb") as plain, ExitStack() as stack:
             is_packed = path.suffix == ".gz"
-            file: Any = gzip.GzipFile("", "wb", 6, plain, mtime=0) if is_packed else plain
-            digest = blake2b(digest_size=16)
+            file: Any = stack.enter_context(gzip.GzipFile("", "wb", 6, plain, mtime=0)) if is_packed else plain
             for line in lines(connection, league, names=names):
                 digest.update(line)
                 file.write(line)
-            file.write(_checksum_line(digest.hexdigest()))
-            if is_packed:
-                file.close()
-            plain.flush()
-            os.fsync(plain.fileno())
-        partial.replace(path)
+            file.write(_line({"checksum": digest.hexdigest()}))
     except OSError as error:
         raise LeagueError("bad-value", f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
-    finally:
-        partial.unlink(missing_ok=True)
     return path
 
 
@@ -70,13 +60,13 @@ def lines(connection: Connection, league: LeagueRow, *, names: bool) -> Iterator
         for row in connection.execution_options(yield_per=_BATCH).execute(query).mappings():
             yield {"table": name, **row}
 
-    yield _line({MARK: FORMAT, **{name: getattr(league, name) for name in HEADER}})
+    n_items = connection.scalar(select(func.count()).where(schema.item.c.league_id == league.id))
+    yield _line({MARK: FORMAT, **{name: getattr(league, name) for name in HEADER}, "n_items": n_items})
     proposals = merge(rows("proposal"), rows("proposal_pair"), key=lambda row: row["number"])
-    for part in (rows("change"), rows("past_result"), proposals, rows("rule"), rows("item")):
-        for row in part:
-            if not names and row["table"] == "item":
-                row["name"] = None
-            yield _line(row)
+    for row in chain(rows("item"), rows("change"), rows("past_result"), proposals, rows("rule")):
+        if not names and row["table"] == "item":
+            row["name"] = None
+        yield _line(row)
 
 
 def _line(content: Any) -> bytes:
@@ -84,10 +74,6 @@ def _line(content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except ValueError:
         raise LeagueError("damaged", f"the store holds numbers that are none: {content!r:.200}.") from None
-
-
-def _checksum_line(digest: str) -> bytes:
-    return _line({"checksum": digest})
 
 
 # Import --------------------------------------------------------------------------------------------------------------
@@ -126,7 +112,7 @@ class ExportFile:
         if not number:
             raise self._damaged("it is empty")
         self.checksum = digest.hexdigest()
-        if before != _checksum_line(self.checksum):
+        if before != _line({"checksum": self.checksum}):
             raise self._damaged(f"line {number} is not the checksum of those before. Export it again")
 
     def _damaged(self, what: str) -> LeagueError:
@@ -194,11 +180,8 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
     for first, second, count, total in listed:
         pair = index.resolve_pair((first, second))
         before = sums.get(pair, (0, 0.0))
-        if (
-            not 1 <= count <= library.max_plays() - before[0]
-            or not math.isfinite(total)
-            or league.distribution.impossible(np.array(total), count)
-        ):
+        is_possible = 1 <= count <= library.max_plays() - before[0] and math.isfinite(total)
+        if not is_possible or league.distribution.impossible(np.array(total), count):
             raise LeagueError("reward-outside", f"{count} results of {first!r} and {second!r} cannot sum to {total!r}.")
         new.add(pair)
         sums[pair] = before[0] + count, before[1] + total
@@ -206,8 +189,6 @@ def import_results(tx: Transaction, rows: Iterable[tuple[str, str, int, float]])
     tx.record("import results", {"n_pairs": len(new), "results": n_results}, results=n_results)
     tx.connection.execute(delete(past).where(past.c.league_id == league.id))
     if sums:
-        values = [
-            {"league_id": league.id, "a": a, "b": b, "count": n, "total": sum_} for (a, b), (n, sum_) in sums.items()
-        ]
+        values = [dict(zip(past.c.keys(), (league.id, *pair, *row), strict=True)) for pair, row in sums.items()]
         tx.connection.execute(insert(past), values)
     return n_results

@@ -8,11 +8,17 @@ import httpx
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from app_transport import AppTransport
-from clocks import Clock
 
 from matchbandit.leagues import Store, tokens
+from matchbandit.leagues.service import access
 from matchbandit.leagues.service.app import create_app
 from matchbandit.leagues.service.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals take a tenth of a second on purpose; tests need not wait for it."""
+    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="session")
@@ -22,10 +28,9 @@ def portal() -> Iterator[BlockingPortal]:
 
 
 @pytest.fixture
-def store(sqlite_url: str, clock: Clock) -> Iterator[Store]:
+def store(sqlite_store: Store) -> Store:
     """The service does not see which database there is: tests of leagues run on both."""
-    with Store(sqlite_url, clock=clock) as opened:
-        yield opened
+    return sqlite_store
 
 
 @pytest.fixture

@@ -4,12 +4,14 @@ import csv
 import gzip
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
 from app_transport import code_of
-from clocks import Clock
 
 WRITES: list[tuple[str, str, Any]] = [
     ("POST", "/proposals", None),
@@ -35,7 +37,7 @@ LISTS = ("items", "proposals", "summaries", "rules", "results", "ranking", "hist
 
 
 @pytest.fixture
-def played(api: httpx.Client, club: str) -> str:
+def played(api, club):
     """The path of a league of four and one who has left, with rules, an outcome and one that is missing."""
     api.post(f"{club}/items", json={"names": ["fay"]})
     api.post(f"{club}/items/leave", json={"names": ["fay"]})
@@ -46,7 +48,7 @@ def played(api: httpx.Client, club: str) -> str:
     return club
 
 
-def test_a_league_is_played_over_http(api: httpx.Client, club: str) -> None:
+def test_a_league_is_played_over_http(api, club):
     proposal = api.post(f"{club}/proposals", json={"available": ["ann", "bob", "cem"], "fixed": [["ann", "cem"]]})
     assert proposal.status_code == 201
     assert proposal.headers["location"] == f"{club}/proposals/1"
@@ -63,32 +65,50 @@ def test_a_league_is_played_over_http(api: httpx.Client, club: str) -> None:
     assert changes[0]["data"]["outcomes"] == [[1, 3, 1.0, None]]
 
 
+def at_once(send: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    """The answers to four equal requests, of which the first one is not a repeat."""
+    barrier = Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: (barrier.wait(), send())[1], range(4)))
+    return sorted(answers, key=lambda answer: "idempotent-replayed" in answer.headers)
+
+
 @pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[f"{m} {p}" for m, p, _ in WRITES])
-def test_a_repeat_under_a_key_gets_the_same_answer_and_says_so(
-    api: httpx.Client, played: str, method: str, path: str, body: Any
-) -> None:
-    first, repeat = (api.request(method, played + path, json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+def test_equal_requests_at_once_are_executed_once_and_answered_alike(api, store, played, method, path, body):
+    if path == "/restore":
+        store.archive("club")
+    before = store.info().changes
+    first, *repeats = at_once(lambda: api.request(method, played + path, json=body, headers={"Idempotency-Key": "k"}))
     assert first.is_success, first.text
-    assert (repeat.status_code, repeat.content) == (first.status_code, first.content)
-    assert ("idempotent-replayed" in first.headers, repeat.headers["idempotent-replayed"]) == (False, "true")
+    assert store.info().changes == before + 1
+    for repeat in repeats:
+        assert (repeat.status_code, repeat.content) == (first.status_code, first.content)
+        assert repeat.headers["idempotent-replayed"] == "true"
     other = api.request(method, f"{played}{path}", json=body, headers={"Idempotency-Key": "another"})
-    assert "idempotent-replayed" not in other.headers
+    assert "idempotent-replayed" not in [*first.headers, *other.headers]
 
 
-def test_a_repeated_creation_or_import_gets_the_same_answer(api: httpx.Client, played: str) -> None:
+def test_equal_creations_imports_and_erasures_at_once_are_executed_once(api, played):
     for path, options in (
         ("/v1/leagues", {"json": {"slug": "new", "players": ["ann", "bob"], "deadline": "P2D"}}),
         ("/v1/imports?slug=copy", {"content": api.get(f"{played}/export").content}),
+        ("/v1/leagues/new/past-results", {"json": {"results": [["ann", "bob", 3, 2.0]]}}),
     ):
-        first, repeat = (api.post(path, headers={"Idempotency-Key": "k" + path}, **options) for _ in range(2))  # type: ignore[arg-type]
-        assert first.status_code == 201
-        assert first.headers["location"] == f"/v1/leagues/{first.json()['slug']}"
-        assert repeat.json() == first.json()
-        assert repeat.headers["idempotent-replayed"] == "true"
-        assert code_of(api.post(path, **options)) == "league-exists"  # type: ignore[arg-type]
+        header = {"Idempotency-Key": "k" + path}
+        first, *repeats = at_once(partial(api.post, path, headers=header, **options))
+        assert first.is_success, first.text
+        assert [(each.json(), each.headers["idempotent-replayed"]) for each in repeats] == [(first.json(), "true")] * 3
+        if first.status_code == 201:
+            assert first.headers["location"] == f"/v1/leagues/{first.json()['slug']}"
+            assert code_of(api.post(path, **options)) == "league-exists"
+    assert api.get("/v1/leagues/new").json()["results"] == 3
+    erased = at_once(lambda: api.delete(played, params={"now": True}, headers={"Idempotency-Key": "erase"}))
+    assert [("idempotent-replayed" in each.headers, each.status_code) for each in erased] == [
+        (False, 204), (True, 204), (True, 204), (True, 204),
+    ]  # fmt: skip
 
 
-def test_a_key_belongs_to_a_token(api: httpx.Client, connect: Callable[..., httpx.Client], club: str) -> None:
+def test_a_key_belongs_to_a_token(api, connect, club):
     other, header = connect("play"), {"Idempotency-Key": "k"}
     numbers = [http.post(f"{club}/proposals", headers=header).json()["number"] for http in (api, other, api)]
     assert numbers == [1, 2, 1]
@@ -96,51 +116,51 @@ def test_a_key_belongs_to_a_token(api: httpx.Client, connect: Callable[..., http
     assert code_of(api.post(f"{club}/proposals", headers={"Idempotency-Key": "x" * 101})) == "bad-request"
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_is_csv_for_who_prefers_it(api: httpx.Client, played: str, name: str) -> None:
-    path = f"{played}/{name}"
-    rows = api.get(path).json()
-    rows = rows if isinstance(rows, list) else rows["rows"]
-    for headers, params in (
-        ({"Accept": "text/csv"}, {}),
-        ({"Accept": "application/json;q=0.2, text/csv;q=0.9"}, {}),
-        ({}, {"format": "csv"}),
-    ):
-        answer = api.get(path, headers=headers, params=params)
-        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-        table = list(csv.DictReader(io.StringIO(answer.text)))
-        assert len(table) == (2 if name == "proposals" else len(rows)) >= 1
-    for headers, params in (
-        ({"Accept": "text/csv;q=0.1, application/json;q=0.9"}, {}),
-        ({"Accept": "*/*"}, {}),
-        ({"Accept": "text/csv"}, {"format": "json"}),
-    ):
-        assert api.get(path, headers=headers, params=params).headers["content-type"] == "application/json"
+def test_a_list_is_csv_for_who_prefers_it(api, played):
+    for name in LISTS:
+        path = f"{played}/{name}"
+        rows = api.get(path).json()
+        rows = rows if isinstance(rows, list) else rows["rows"]
+        for headers, params in (
+            ({"Accept": "text/csv"}, {}),
+            ({"Accept": "application/json;q=0.2, text/csv;q=0.9"}, {}),
+            ({}, {"format": "csv"}),
+        ):
+            answer = api.get(path, headers=headers, params=params)
+            assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+            table = list(csv.DictReader(io.StringIO(answer.text)))
+            assert len(table) == (2 if name == "proposals" else len(rows)) >= 1
+        for headers, params in (
+            ({"Accept": "text/csv;q=0.1, application/json;q=0.9"}, {}),
+            ({"Accept": "*/*"}, {}),
+            ({"Accept": "text/csv"}, {"format": "json"}),
+        ):
+            assert api.get(path, headers=headers, params=params).headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize("number", ["01", "0", "x", "1 ", ""])
-def test_numbers_of_proposals_are_written_in_one_way(api: httpx.Client, played: str, number: str) -> None:
+def test_numbers_of_proposals_are_written_in_one_way(api, played, number):
     outcomes = [{"pair": ["ann", "bob"], "reward": 1}]
     answer = api.post(f"{played}/outcomes", json={"proposals": {"1": outcomes, number: outcomes}})
     assert code_of(answer) == "bad-request"
 
 
-@pytest.mark.parametrize("name", ["items", "proposals", "summaries", "history", "ranking", "results", "rules"])
-def test_pages_of_a_list_are_linked(api: httpx.Client, played: str, name: str) -> None:
+def test_pages_of_a_list_are_linked(api, played):
     api.post(f"{played}/proposals/1/outcomes", json={"outcomes": [{"pair": [1, 2], "reward": 1}]})
     api.post(f"{played}/proposals")
-    whole = api.get(f"{played}/{name}").json()["rows"]
-    rows, url = [], f"{played}/{name}?limit=1"
-    while url:
-        answer = api.get(url)
-        rows += answer.json()["rows"]
-        url = answer.links.get("next", {}).get("url", "")
-        assert bool(url) == (answer.json()["next"] is not None)
-    assert rows == whole
-    assert len(rows) > 1
+    for name in ("items", "proposals", "summaries", "history", "ranking", "results", "rules"):
+        whole = api.get(f"{played}/{name}").json()["rows"]
+        rows, url = [], f"{played}/{name}?limit=1"
+        while url:
+            answer = api.get(url)
+            rows += answer.json()["rows"]
+            url = answer.links.get("next", {}).get("url", "")
+            assert bool(url) == (answer.json()["next"] is not None)
+        assert rows == whole
+        assert len(rows) > 1
 
 
-def test_lists_in_time_are_bounded_and_reversed(api: httpx.Client, club: str, clock: Clock) -> None:
+def test_lists_in_time_are_bounded_and_reversed(api, club, clock):
     for _ in range(3):
         clock.forward(days=1)
         api.post(f"{club}/proposals")
@@ -154,24 +174,24 @@ def test_lists_in_time_are_bounded_and_reversed(api: httpx.Client, club: str, cl
     assert code_of(api.get(f"{club}/history", params={"since": "soon"})) == "bad-value"
 
 
-@pytest.mark.parametrize("path", ["", "/settings", "/items", "/proposals/1", "/ranking", "/history", "/why", "/fit"])
-def test_what_is_read_has_an_etag_and_a_head(api: httpx.Client, played: str, path: str) -> None:
-    answer = api.get(played + path)
-    unchanged = api.get(played + path, headers={"If-None-Match": f'"x", {answer.headers["etag"]}'})
-    assert (unchanged.status_code, unchanged.content) == (304, b"")
-    head = api.head(played + path)
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers["content-length"] == answer.headers["content-length"]
-    assert api.get(f"{played}{path}/").json() == answer.json()
+def test_what_is_read_has_an_etag_and_a_head(api, played):
+    for path in ("", "/settings", "/items", "/proposals/1", "/ranking", "/history", "/why", "/fit"):
+        answer = api.get(played + path)
+        unchanged = api.get(played + path, headers={"If-None-Match": f'"x", {answer.headers["etag"]}'})
+        assert (unchanged.status_code, unchanged.content) == (304, b"")
+        head = api.head(played + path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == answer.headers["content-length"]
+        assert api.get(f"{played}{path}/").json() == answer.json()
 
 
-def test_an_etag_changes_with_the_league(api: httpx.Client, played: str) -> None:
+def test_an_etag_changes_with_the_league(api, played):
     before = api.get(played).headers["etag"]
     api.post(f"{played}/proposals")
     assert api.get(played, headers={"If-None-Match": before}).status_code == 200
 
 
-def test_configure_with_if_match_refuses_settings_that_others_changed(api: httpx.Client, club: str) -> None:
+def test_configure_with_if_match_refuses_settings_that_others_changed(api, club):
     path, tag = f"{club}/settings", api.get(f"{club}/settings").headers["etag"]
 
     def change(title: str, **headers: str) -> httpx.Response:
@@ -187,7 +207,7 @@ def test_configure_with_if_match_refuses_settings_that_others_changed(api: httpx
     assert change("Four").is_success
 
 
-def test_answers_are_compressed_for_who_accepts_it(api: httpx.Client, club: str) -> None:
+def test_answers_are_compressed_for_who_accepts_it(api, club):
     api.post(f"{club}/items", json={"names": [f"player {k}" for k in range(100)]})
     plain = api.get(f"{club}/items", headers={"Accept-Encoding": "identity"})
     refused = api.get(f"{club}/items", headers={"Accept-Encoding": "gzip;q=0"})
@@ -201,9 +221,7 @@ def test_answers_are_compressed_for_who_accepts_it(api: httpx.Client, club: str)
     assert "content-encoding" not in small.headers
 
 
-def test_an_export_has_names_for_admins_only(
-    api: httpx.Client, connect: Callable[..., httpx.Client], played: str
-) -> None:
+def test_an_export_has_names_for_admins_only(api, connect, played):
     named = api.get(f"{played}/export", params={"names": True})
     assert b"ann" in gzip.decompress(named.content)
     assert b"ann" not in gzip.decompress(api.get(f"{played}/export").content)
@@ -214,7 +232,7 @@ def test_an_export_has_names_for_admins_only(
     assert (damaged.status_code, code_of(damaged)) == (422, "damaged")
 
 
-def test_leagues_are_archived_restored_and_deleted(api: httpx.Client, club: str) -> None:
+def test_leagues_are_archived_restored_and_deleted(api, club):
     def listed(status: str) -> list[str]:
         return [row["slug"] for row in api.get("/v1/leagues", params={"status": status}).json()["rows"]]
 
@@ -229,7 +247,7 @@ def test_leagues_are_archived_restored_and_deleted(api: httpx.Client, club: str)
     assert listed("deleted") == []
 
 
-def test_explanations_and_results_of_items(api: httpx.Client, played: str) -> None:
+def test_explanations_and_results_of_items(api, played):
     assert api.get(f"{played}/results", params={"item": "ann"}).json()["rows"] == []
     assert api.get(f"{played}/results", params={"item": "#3"}).json()["rows"][0]["names"] == ["cem", "dee"]
     for params, words in (
@@ -243,7 +261,7 @@ def test_explanations_and_results_of_items(api: httpx.Client, played: str) -> No
     assert code_of(api.get(f"{played}/why", params={"pair": ["ann"]})) == "bad-request"
 
 
-def test_earlier_results_are_imported_before_the_first_proposal(api: httpx.Client, club: str) -> None:
+def test_earlier_results_are_imported_before_the_first_proposal(api, club):
     body = {"results": [["ann", "bob", 10, 7], ["cem", "dee", 5, 0]]}
     assert api.post(f"{club}/past-results", json=body).json() == {"results": 15}
     assert api.get(f"{club}/results").json()["rows"][0] == {

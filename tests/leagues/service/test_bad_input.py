@@ -1,7 +1,6 @@
 """Requests that are no HTTP, at a real server: they are refused or ignored, and the server goes on."""
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -12,7 +11,7 @@ from matchbandit.leagues import Store, tokens
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, str]]:
+def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
     url = f"sqlite:///{folder}/store.db"
     with Store(url) as store:
@@ -46,7 +45,7 @@ HEAD = b"GET /v1/leagues HTTP/1.1\r\nAuthorization: TOKEN\r\nConnection: close\r
         (HEAD.replace(b"TOKEN", b"Bearer \xff\xfe") + b"Host: here\r\n\r\n", b"401"),
     ],
 )
-def test_a_strange_request_is_refused(server: tuple[Serving, str], request_: bytes, status: bytes) -> None:
+def test_a_strange_request_is_refused(server, request_, status):
     started, secret = server
     host, port = started.address.removeprefix("http://").split(":")
     answer = b""

@@ -1,19 +1,13 @@
 """The client has the methods and records of a league, and repeats what got lost without doing it twice."""
 
 import inspect
-from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import httpx
 import msgspec
 import pytest
-from app_transport import AppTransport
-from clocks import Clock
 
 from matchbandit.leagues import VOID, League, LeagueError, Store, tokens
-from matchbandit.leagues.service import access
 from matchbandit.leagues.service.client import RemoteLeague, RemoteStore
 from matchbandit.leagues.settings import settings_tag
 
@@ -36,35 +30,30 @@ class Lossy(httpx.BaseTransport):
         return planned or answer
 
 
-@pytest.fixture(autouse=True)
-def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
-
-
 @pytest.fixture
-def lossy(transport: Callable[..., AppTransport]) -> Lossy:
+def lossy(transport):
     return Lossy(transport())
 
 
 @pytest.fixture
-def pauses() -> list[float]:
+def pauses():
     return []
 
 
 @pytest.fixture
-def remote(store: Store, lossy: Lossy, pauses: list[float]) -> Iterator[RemoteStore]:
+def remote(store, lossy, pauses):
     secret = tokens.create(store, "test", scope="admin")[1]
     with RemoteStore("https://here/", secret, transport=lossy, sleep=pauses.append) as opened:
         yield opened
 
 
 @pytest.fixture
-def club(remote: RemoteStore) -> RemoteLeague:
+def club(remote):
     return remote.create("club", players=PLAYERS, deadline=timedelta(days=2))
 
 
 @pytest.mark.parametrize(("local", "remote"), [(League, RemoteLeague), (Store, RemoteStore)])
-def test_methods_have_the_parameters_of_those_of_a_league(local: type, remote: type) -> None:
+def test_methods_have_the_parameters_of_those_of_a_league(local, remote):
     for name, method in inspect.getmembers(remote, inspect.isfunction):
         if name.startswith("_") or name in ("read", "write", "pages", "send"):
             continue
@@ -80,7 +69,7 @@ def test_methods_have_the_parameters_of_those_of_a_league(local: type, remote: t
         assert methods - LOCAL_ONLY <= set(dir(RemoteLeague))
 
 
-def test_records_are_those_of_the_league(store: Store, club: RemoteLeague, clock: Clock) -> None:
+def test_records_are_those_of_the_league(store, club, clock):
     local = store.open("club")
     first = club.ask(available=["ann", "bob", "cem"], fixed=[("ann", "bob")])
     assert first == local.proposal(1)
@@ -110,7 +99,7 @@ def test_records_are_those_of_the_league(store: Store, club: RemoteLeague, clock
     assert club.unpin([("ann", "cem")]) == 1
 
 
-def test_items_join_leave_and_lose_their_names(store: Store, remote: RemoteStore) -> None:
+def test_items_join_leave_and_lose_their_names(store, remote):
     league = remote.create("ads", sides={"ads": ["a", "b"], "slots": ["top"]}, past=[("a", "top", 3, 2.0)])
     assert league.results()[0].count == 3
     assert [item.id for item in league.join("c", "d", side="ads")] == [4, 5]
@@ -121,7 +110,7 @@ def test_items_join_leave_and_lose_their_names(store: Store, remote: RemoteStore
     assert league.items() == store.open("ads").items()
 
 
-def test_configure_with_if_match(club: RemoteLeague) -> None:
+def test_configure_with_if_match(club):
     tag = settings_tag(club.info().settings)
     assert club.configure(if_match=tag, default=0.0, title="The club").title == "The club"
     with pytest.raises(LeagueError) as caught:
@@ -129,9 +118,7 @@ def test_configure_with_if_match(club: RemoteLeague) -> None:
     assert caught.value.code == "changed-since"
 
 
-def test_a_league_is_exported_imported_archived_and_deleted(
-    tmp_path: Path, remote: RemoteStore, club: RemoteLeague
-) -> None:
+def test_a_league_is_exported_imported_archived_and_deleted(tmp_path, remote, club):
     club.ask()
     file = club.export(tmp_path / "club.jsonl.gz")
     assert file.stat().st_mode & 0o777 == 0o600
@@ -169,9 +156,7 @@ LOST = httpx.ReadError("lost")
     ids=["create", "import", "archive", "delete", "erase", "ask", "rename", "erase_name", "leave", "join", "exclude",
          "configure"],
 )  # fmt: skip
-def test_a_lost_answer_is_asked_for_again(
-    remote: RemoteStore, club: RemoteLeague, lossy: Lossy, tmp_path: Path, pauses: list[float], call: Any
-) -> None:
+def test_a_lost_answer_is_asked_for_again(remote, club, lossy, tmp_path, pauses, call):
     file = club.export(tmp_path / "club.jsonl")
     before = club.info().version
     lossy.sent.clear()
@@ -194,9 +179,7 @@ def test_a_lost_answer_is_asked_for_again(
     assert len(pauses) == 1
 
 
-def test_unavailability_is_waited_for_as_the_service_asks(
-    club: RemoteLeague, lossy: Lossy, pauses: list[float]
-) -> None:
+def test_unavailability_is_waited_for_as_the_service_asks(club, lossy, pauses):
     busy = httpx.Response(503, headers={"Retry-After": "7"}, json={"code": "store-busy", "detail": "busy."})
     lossy.plan = [busy, httpx.Response(429, headers={"Retry-After": "2"}), httpx.Response(502), None]
     club.info()
@@ -209,14 +192,14 @@ def test_unavailability_is_waited_for_as_the_service_asks(
 
 
 @pytest.mark.parametrize("answer", [httpx.ConnectError("no"), httpx.Response(504, text="<html>")])
-def test_a_service_that_gives_no_answer_is_unreachable(club: RemoteLeague, lossy: Lossy, answer: Any) -> None:
+def test_a_service_that_gives_no_answer_is_unreachable(club, lossy, answer):
     lossy.plan = [answer] * 6
     with pytest.raises(LeagueError) as caught:
         club.info()
     assert caught.value.code == "unreachable"
 
 
-def test_a_refusal_is_the_error_of_the_league(store: Store, club: RemoteLeague, pauses: list[float]) -> None:
+def test_a_refusal_is_the_error_of_the_league(store, club, pauses):
     local = store.open("club")
     for call in (
         lambda league: league.proposal(9),
@@ -237,7 +220,7 @@ def test_a_refusal_is_the_error_of_the_league(store: Store, club: RemoteLeague, 
     assert info.value.__notes__[0].startswith("request ")
 
 
-def test_a_client_is_made_for_a_url_and_a_token() -> None:
+def test_a_client_is_made_for_a_url_and_a_token():
     for url, token in (("here", "x"), ("https://here", ""), ("https://here", "a b"), ("https://here", "ä")):
         with pytest.raises(LeagueError):
             RemoteStore(url, token)

@@ -1,6 +1,7 @@
 """The description of the API: valid, complete, and with examples that are true; and the page that uses it."""
 
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -26,7 +27,7 @@ BODIES = {
 
 
 @pytest.fixture
-def description(api: httpx.Client) -> Any:
+def description(api):
     return api.get("/openapi.json").json()
 
 
@@ -34,7 +35,7 @@ def operations(description: Any) -> list[tuple[str, str, Any]]:
     return [(method, path, each) for path, item in description["paths"].items() for method, each in item.items()]
 
 
-def test_every_operation_is_described(description: Any) -> None:
+def test_every_operation_is_described(description):
     found = operations(description)
     assert {method for method, _, _ in found} == set(METHODS)
     for method, path, operation in found:
@@ -44,13 +45,15 @@ def test_every_operation_is_described(description: Any) -> None:
         assert operation["description"]
         problem = operation["responses"]["503"]["content"]["application/problem+json"]["schema"]
         assert problem == {"$ref": "#/components/schemas/Problem"}
+        names = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        assert names == set(re.findall(r"{(\w+)}", path))
         headers = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "header"}
         assert ("Idempotency-Key" in headers) == (method != "get")
         assert ("If-Match" in headers) == (method == "patch")
     assert len({operation["operationId"] for _, _, operation in found}) == len(found)
 
 
-def test_every_reference_and_code_is_defined(description: Any) -> None:
+def test_every_reference_and_code_is_defined(description):
     def references(part: Any) -> list[str]:
         if isinstance(part, dict):
             found = [part["$ref"]] if "$ref" in part else []
@@ -97,7 +100,7 @@ def nearly(value: Any) -> Any:
     return {name: nearly(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
-def test_examples_are_what_the_service_answers(api: httpx.Client, clock: Clock, description: Any) -> None:
+def test_examples_are_what_the_service_answers(api, clock, description):
     assert play(api, clock) == nearly(EXAMPLES)
     by_id = {operation["operationId"]: operation for _, _, operation in operations(description)}
     for name, example in EXAMPLES.items():
@@ -108,7 +111,7 @@ def test_examples_are_what_the_service_answers(api: httpx.Client, clock: Clock, 
             msgspec.convert(example["request"], BODIES[name])
 
 
-def test_docs_loads_nothing_from_elsewhere(api: httpx.Client) -> None:
+def test_docs_loads_nothing_from_elsewhere(api):
     page = api.get("/docs", headers={"Authorization": ""})
     policy = page.headers["content-security-policy"]
     assert "script-src 'self';" in policy

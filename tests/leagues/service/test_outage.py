@@ -1,7 +1,7 @@
 """The database is away, full, read-only or replaced: every route says 503 and when to try again, and recovers."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,32 +10,35 @@ import httpx
 import postgres
 import psycopg
 import pytest
-from app_transport import AppTransport, code_of
+from app_transport import code_of
 from sqlalchemy import event
 
 from matchbandit.leagues import Store, tokens
-from matchbandit.leagues.service import access
 
-READS = ("/v1/leagues", "/v1/leagues/club", "/v1/leagues/club/items", "/v1/leagues/club/ranking", "/readyz", "/login")
-WRITES = ("/v1/leagues/club/proposals", "/v1/leagues/club/archive", "/readyz")
+CLUB = "/v1/leagues/club"
+READS = ("/v1/leagues", CLUB, f"{CLUB}/items", f"{CLUB}/ranking", f"{CLUB}/export", f"{CLUB}/why", "/readyz", "/login")
+WRITES = (f"{CLUB}/proposals", f"{CLUB}/archive", "/readyz")
 
 
 @pytest.fixture(autouse=True)
-def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
+def quick_refusals(monkeypatch):
     monkeypatch.setattr("matchbandit.leagues.service.app._READY_SECONDS", 0.0)
 
 
-@contextmanager
-def connected(url: str, transport: Callable[..., AppTransport]) -> Iterator[httpx.Client]:
-    """A service over the store at a URL, with a league, and a client that it knows."""
-    with Store(url, timeout=1.0) as store:
-        store.create("club", players=["ann", "bob", "cem", "dee"])
-        secret = tokens.create(store, "test", scope="admin")[1]
-        headers = {"Authorization": f"Bearer {secret}"}
-        with httpx.Client(transport=transport(store), base_url="http://here", headers=headers) as http:
-            assert up(http) == 1.0
-            yield http
+@pytest.fixture
+def connected(transport):
+    """Makes services over the store at a URL, with a league, and clients that they know."""
+
+    @contextmanager
+    def connect(url: str) -> Iterator[httpx.Client]:
+        with Store(url, timeout=0.2) as store:
+            store.create("club", players=["ann", "bob", "cem", "dee"])
+            headers = {"Authorization": f"Bearer {tokens.create(store, 'test', scope='admin')[1]}"}
+            with httpx.Client(transport=transport(store), base_url="http://here", headers=headers) as http:
+                assert up(http) == 1.0
+                yield http
+
+    return connect
 
 
 def up(http: httpx.Client) -> float:
@@ -48,18 +51,17 @@ def up(http: httpx.Client) -> float:
 def check_unavailable(http: httpx.Client, paths: tuple[str, ...], method: str = "GET") -> None:
     for path in paths:
         answer = http.request("GET" if path in ("/readyz", "/login") else method, path)
+        assert answer.status_code != 500
         if path != "/login":
             assert (path, answer.status_code) == (path, 503)
             assert code_of(answer) in ("store-unusable", "store-busy")
             assert int(answer.headers["retry-after"]) > 0
             assert "/" not in answer.json()["detail"]
-        assert answer.status_code != 500
 
 
-def test_postgresql_is_away_for_a_while(transport: Callable[..., AppTransport]) -> None:
-    url = postgres.fresh_database()
-    name = url.partition("@/")[2].partition("?")[0]
-    with connected(url, transport) as http:
+def test_postgresql_is_away_for_a_while(connected, postgresql_url):
+    name = postgresql_url.partition("@/")[2].partition("?")[0]
+    with connected(postgresql_url) as http:
 
         def admit(allowed: bool) -> None:
             with psycopg.connect(postgres.server().url("postgres"), autocommit=True) as connection:
@@ -73,17 +75,7 @@ def test_postgresql_is_away_for_a_while(transport: Callable[..., AppTransport]) 
         assert http.get("/healthz").status_code == 200
         admit(True)
         assert up(http) == 1.0
-        assert http.post("/v1/leagues/club/proposals").json()["number"] == 1
-
-
-def test_a_token_that_is_not_known_opens_no_metrics_during_an_outage(
-    tmp_path: Path, transport: Callable[..., AppTransport]
-) -> None:
-    with connected(f"sqlite:///{tmp_path}/a.db", transport) as http:
-        replace(tmp_path / "a.db")
-        assert up(http) == 0.0
-        stranger = {"Authorization": f"Bearer mbt_{0:012x}_{0:064x}"}
-        assert http.get("/metrics", headers=stranger).status_code in (401, 503)
+        assert http.post(f"{CLUB}/proposals").json()["number"] == 1
 
 
 def damage(path: Path) -> None:
@@ -93,61 +85,50 @@ def damage(path: Path) -> None:
 def replace(path: Path) -> None:
     other = path.with_suffix(".other")
     Store(f"sqlite:///{other}").close()
-    for suffix in ("-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
     other.replace(path)
 
 
 @pytest.mark.parametrize("spoil", [damage, replace], ids=["damaged", "replaced"])
-def test_the_file_is_damaged_or_replaced(spoil: Any, tmp_path: Path, transport: Callable[..., AppTransport]) -> None:
-    file = tmp_path / "a.db"
-    with connected(f"sqlite:///{file}", transport) as http:
-        with sqlite3.connect(file) as connection:
+def test_the_file_is_damaged_or_replaced(spoil, sqlite_url, tmp_path, connected):
+    with connected(sqlite_url) as http:
+        with sqlite3.connect(tmp_path / "store.db") as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        spoil(file)
+        spoil(tmp_path / "store.db")
         for suffix in ("-wal", "-shm"):
-            Path(f"{file}{suffix}").unlink(missing_ok=True)
+            (tmp_path / f"store.db{suffix}").unlink(missing_ok=True)
         check_unavailable(http, WRITES, "POST")
         assert up(http) == 0.0
+        stranger = {"Authorization": f"Bearer mbt_{0:012x}_{0:064x}"}
+        assert http.get("/metrics", headers=stranger).status_code in (401, 503)
 
 
-def test_the_disk_is_full(tmp_path: Path, transport: Callable[..., AppTransport]) -> None:
-    with connected(f"sqlite:///{tmp_path}/a.db", transport) as http:
-        store = http._transport.app.state.store  # type: ignore[attr-defined]
-        limit = {"pages": 0}
+def test_the_disk_is_full_or_the_store_read_only(sqlite_url, connected):
+    limits = {"max_page_count": 2**30, "query_only": 0}
 
-        def restrict(connection: Any, *_: object) -> None:
-            pages = connection.execute("PRAGMA page_count").fetchone()[0] if limit["pages"] else 2**30
-            connection.execute(f"PRAGMA max_page_count = {pages}")
+    def restrict(connection: Any, *_: object) -> None:
+        for name, value in limits.items():
+            connection.execute(f"PRAGMA {name} = {value}")
 
-        event.listen(store.database.engine, "checkout", restrict)
-        limit["pages"] = 1
+    with connected(sqlite_url) as http:
+        event.listen(http._transport.app.state.store.database.engine, "checkout", restrict)
+        limits["max_page_count"] = 1  # SQLite takes as many as there are
         names = [f"{'n' * 100}{k}" for k in range(1000)]
-        answer = http.post("/v1/leagues/club/items", json={"names": names})
+        answer = http.post(f"{CLUB}/items", json={"names": names})
         assert (answer.status_code, code_of(answer)) == (503, "store-unusable")
-        assert http.get("/v1/leagues/club").json()["items"] == 4
-        limit["pages"] = 0
-        assert http.post("/v1/leagues/club/items", json={"names": names}).status_code == 201
-
-
-def test_the_store_is_read_only(tmp_path: Path, transport: Callable[..., AppTransport]) -> None:
-    with connected(f"sqlite:///{tmp_path}/a.db", transport) as http:
-        store = http._transport.app.state.store  # type: ignore[attr-defined]
-
-        def forbid(connection: Any, *_: object) -> None:
-            connection.execute("PRAGMA query_only = 1")
-
-        event.listen(store.database.engine, "checkout", forbid)
+        assert http.get(CLUB).json()["items"] == 4
+        limits.update(max_page_count=2**30, query_only=1)
         check_unavailable(http, WRITES, "POST")
-        assert http.get("/v1/leagues/club").status_code == 200
+        assert http.get(CLUB).status_code == 200
+        limits["query_only"] = 0
+        assert http.post(f"{CLUB}/items", json={"names": names}).status_code == 201
 
 
-def test_another_process_holds_the_writer(tmp_path: Path, transport: Callable[..., AppTransport]) -> None:
-    with connected(f"sqlite:///{tmp_path}/a.db", transport) as http:
-        connection = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+def test_another_process_holds_the_writer(sqlite_url, tmp_path, connected):
+    with connected(sqlite_url) as http:
+        connection = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")
-        answer = http.post("/v1/leagues/club/proposals")
+        answer = http.post(f"{CLUB}/proposals")
         assert (answer.status_code, code_of(answer)) == (503, "store-busy")
-        assert http.get("/v1/leagues/club").status_code == 200
+        assert http.get(CLUB).status_code == 200
         connection.close()
-        assert http.post("/v1/leagues/club/proposals").status_code == 201
+        assert http.post(f"{CLUB}/proposals").status_code == 201

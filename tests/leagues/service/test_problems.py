@@ -2,7 +2,6 @@
 
 import logging
 
-import httpx
 import pytest
 from app_transport import AppTransport, code_of
 from fastapi import Request
@@ -18,18 +17,18 @@ def request() -> Request:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_problem_has_the_status_and_retry_after_of_its_code(code: str) -> None:
+def test_problem_has_the_status_and_retry_after_of_its_code(code):
     answer = problem(request(), code, "why.", field="name")
     assert answer.status_code == CODES[code].status
     assert (answer.headers.get("retry-after") is not None) == (CODES[code].retry_after is not None)
     assert all(status in answer.body.decode() for status in (f'"{code}"', '"why."', '"name"', '"r1"'))
 
 
-def test_every_unavailability_says_when_to_try_again() -> None:
+def test_every_unavailability_says_when_to_try_again():
     assert all(code.retry_after is not None for code in CODES.values() if code.status in (408, 429, 503))
 
 
-def test_a_problem_has_the_id_of_its_request(api: httpx.Client) -> None:
+def test_a_problem_has_the_id_of_its_request(api):
     answer = api.get("/v1/nothing", headers={"X-Request-ID": "mine-1"})
     assert (answer.status_code, code_of(answer), answer.json()["request_id"]) == (404, "not-found", "mine-1")
     assert answer.headers["x-request-id"] == "mine-1"
@@ -37,18 +36,18 @@ def test_a_problem_has_the_id_of_its_request(api: httpx.Client) -> None:
     assert other.json()["request_id"] == other.headers["x-request-id"] != "not an id"
 
 
-def test_a_method_that_is_not_accepted_is_answered_with_those_that_are(api: httpx.Client, club: str) -> None:
+def test_a_method_that_is_not_accepted_is_answered_with_those_that_are(api, club):
     answer = api.put(f"{club}/proposals")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
 
 
 @pytest.mark.parametrize("path", ["/v1/leagues?limit=0", "/v1/leagues?limit=x", "/v1/leagues?after=%00"])
-def test_a_wrong_parameter_is_named(api: httpx.Client, path: str) -> None:
+def test_a_wrong_parameter_is_named(api, path):
     answer = api.get(path)
     assert (code_of(answer), answer.json()["field"]) == ("bad-request", path.partition("?")[2].partition("=")[0])
 
 
-def test_errors_of_a_store_are_for_the_operator(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_of_a_store_are_for_the_operator(caplog):
     error = LeagueError("store-unusable", "the store sqlite:////secret/place.db cannot be used: disk I/O error.")
     with caplog.at_level(logging.ERROR):
         shown = to_league_error(request(), error)
@@ -58,9 +57,7 @@ def test_errors_of_a_store_are_for_the_operator(caplog: pytest.LogCaptureFixture
     assert to_league_error(request(), MatchbanditError("u is wrong.")).code == "bad-value"
 
 
-def test_a_defect_is_answered_and_logged_without_its_message(
-    api: httpx.Client, club: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_defect_is_answered_and_logged_without_its_message(api, club, caplog, monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("ann")
 
@@ -72,7 +69,7 @@ def test_a_defect_is_answered_and_logged_without_its_message(
 
 
 @pytest.mark.parametrize(("hosts", "status"), [([], 400), (["a"], 200), (["a", "b"], 400)])
-def test_a_request_has_one_host(api: httpx.Client, hosts: list[str], status: int) -> None:
+def test_a_request_has_one_host(api, hosts, status):
     headers = [("Authorization", api.headers["authorization"]), *(("Host", host) for host in hosts)]
     transport = api._transport
     assert isinstance(transport, AppTransport)

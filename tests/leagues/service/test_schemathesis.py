@@ -5,8 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,16 +13,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from serving import PATIENCE, Serving
 
 from matchbandit.leagues import Store, tokens
-from matchbandit.leagues.service import access
 
 PLAYERS = [f"p{k}" for k in range(1, 21)]
 # What has the right form may still be wrong: a name that nobody has, a proposal that is closed.
 CONFIG = """
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", "304", "400", "401", "403", "404", "409", "412", "413", "422"]
+negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", "409", "412", "413", "422"]
 """
 ENDS_THE_LEAGUE = ("archive_league", "delete_league")
 """Operations after which all others would be refused."""
+NOT_UNDERSTOOD = ("fit",)
+"""Operations whose answers have tuples of tuples, which schemathesis takes for no schema."""
 
 
 def narrow(part: Any) -> Any:
@@ -38,7 +38,7 @@ def narrow(part: Any) -> Any:
         return {**part, "schema": schema | ({"maximum": 9} if schema.get("type") == "integer" else {})}
     kinds = [kind.get("type") for kind in part.get("anyOf", []) if isinstance(kind, dict)]
     if kinds == ["string", "integer"]:
-        return {"anyOf": [{"type": "string", "enum": PLAYERS}, {"type": "integer", "minimum": 1, "maximum": 20}]}
+        return {"anyOf": [{"type": "string", "enum": PLAYERS}, {"type": "integer", "minimum": 1, "maximum": 2**31}]}
     return {name: narrow(value) for name, value in part.items()}
 
 
@@ -51,12 +51,9 @@ def prepare(store: Store) -> str:
 
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_every_answer_is_described(
-    mode: str, store: Store, connect: Callable[..., httpx.Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_answer_is_described(mode, store, connect):
     import schemathesis  # it takes a second, and every worker imports every file
 
-    monkeypatch.setattr(access, "_REFUSAL_SECONDS", 0.001)
     http = connect(token=prepare(store), concurrency=100)
     description = narrow(http.get("/openapi.json").json())
     n_sent = 0
@@ -89,7 +86,7 @@ def test_every_answer_is_described(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("one_league", [True, False])
-def test_schemathesis_finds_nothing_in_minutes(tmp_path: Path, one_league: bool) -> None:
+def test_schemathesis_finds_nothing_in_minutes(tmp_path, one_league):
     url = f"sqlite:///{tmp_path}/store.db"
     with Store(url) as store:
         secret = prepare(store)
@@ -105,7 +102,7 @@ def test_schemathesis_finds_nothing_in_minutes(tmp_path: Path, one_league: bool)
              "--url", server.address, "--header", f"Authorization: Bearer {secret}", "--max-examples", examples,
              "--phases", "coverage,fuzzing,stateful", "--seed", "7", "--no-color", "--suppress-health-check", "all",
              "--generation-database", "none", "--request-timeout", "60",
-             *(f"--exclude-operation-id={name}" for name in ENDS_THE_LEAGUE if one_league)],
+             *(f"--exclude-operation-id={name}" for name in NOT_UNDERSTOOD + ENDS_THE_LEAGUE * one_league)],
             cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": ""},
         )  # fmt: skip
         server.stop()

@@ -13,7 +13,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.leagues.service.settings import Settings
 
 
-def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("MATCHBANDIT_STORE", "postgresql://there/pairs")
     monkeypatch.setenv("MATCHBANDIT_DASHBOARD", "off")
     settings = Settings(port=1)
@@ -21,17 +21,17 @@ def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("values", [{"port": 70_000}, {"rate": 0}, {"concurrency": 0}, {"max_body_bytes": "many"}])
-def test_settings_outside_their_range_are_refused(values: dict[str, object]) -> None:
+def test_settings_outside_their_range_are_refused(values):
     with pytest.raises(ValidationError):
-        Settings(**values)  # type: ignore[arg-type]
+        Settings(**values)
 
 
-def test_every_setting_is_described() -> None:
+def test_every_setting_is_described():
     assert all(field.description and field.description.endswith((".", ",")) for field in Settings.model_fields.values())
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+def served(monkeypatch):
     """The settings with which `serve` was called."""
     calls: list[Settings] = []
     monkeypatch.setattr("matchbandit.leagues.service.app.serve", calls.append)
@@ -44,7 +44,7 @@ def app() -> typer.Typer:
     return made
 
 
-def test_serve_has_an_option_for_every_setting(served: list[Settings]) -> None:
+def test_serve_has_an_option_for_every_setting(served):
     text = CliRunner().invoke(app(), ["--help"], env={"COLUMNS": "200"}).output
     assert all(f"--{name.replace('_', '-')}" in text for name in Settings.model_fields)
     options = ["--store", "sqlite:///a.db", "--no-dashboard", "--rate", "2.5", "--max-body-bytes", "2048"]
@@ -54,14 +54,20 @@ def test_serve_has_an_option_for_every_setting(served: list[Settings]) -> None:
     assert served == [expected]
 
 
-def test_serve_names_the_option_that_is_wrong(served: list[Settings]) -> None:
+def test_serve_takes_the_name_of_a_file_as_store(served):
+    assert CliRunner().invoke(app(), ["--store", "club.db"]).exit_code == 0
+    assert CliRunner().invoke(app(), [], env={"MATCHBANDIT_STORE": "club.db"}).exit_code == 0
+    assert [settings.store for settings in served] == ["sqlite:///club.db"] * 2
+
+
+def test_serve_names_the_option_that_is_wrong(served):
     result = CliRunner().invoke(app(), [], env={"MATCHBANDIT_PORT": "x"})
     assert isinstance(result.exception, MatchbanditError)
     assert "--port, or MATCHBANDIT_PORT" in str(result.exception)
     assert served == []
 
 
-def test_the_options_are_read_only_when_they_are_needed() -> None:
+def test_the_options_are_read_only_when_they_are_needed():
     code = "import sys, matchbandit.cli.serve; print({'pydantic', 'fastapi', 'sqlalchemy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

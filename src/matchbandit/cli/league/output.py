@@ -41,7 +41,9 @@ def print_proposal(proposal: "Proposal") -> None:
         outcome = "" if pair.outcome is None else f" = {format_outcome(pair.outcome)}"
         expected = "" if pair.expected is None else f", expected {_expected(pair)}"
         typer.echo(f"  {' + '.join(pair.names)}{outcome}{' (fixed)' if pair.fixed else ''}{expected}")
-    for note in (*proposal.notes, f"expected in all: {_expected(proposal)}"):
+    unexplained = [name for name in proposal.byes if not any(note.startswith(f"{name} ") for note in proposal.notes)]
+    byes = [f"sitting out: {', '.join(unexplained)}"] if unexplained else []
+    for note in (*byes, *proposal.notes, f"expected in all: {_expected(proposal)}"):
         print_wrapped(note, indent=2)
 
 

@@ -4,6 +4,7 @@ import csv
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,12 +71,30 @@ def on_store(function: Callable[..., Output], *, create: bool = False) -> Callab
     return prints_output(command)
 
 
+def _open_league(store: "Store", slug: str) -> "League":
+    """The league of this name; if there is none, the error says which is meant, or that it is deleted."""
+    from matchbandit.leagues import LeagueError
+
+    try:
+        return store.open(slug)
+    except LeagueError as error:
+        if error.code != "unknown-league":
+            raise
+        hint = "`matchbandit league list` lists all."
+        near = get_close_matches(slug, [info.slug for info in store.leagues(limit=None)], n=1)
+        if near:
+            hint = f"Did you mean {near[0]!r}?"
+        if any(info.slug == slug for info in store.leagues(limit=None, status="deleted")):
+            hint = f"It was deleted; `matchbandit league restore {slug}` brings it back."
+        raise MatchbanditError(f"{error} {hint}") from None
+
+
 def on_league(function: Callable[..., Output]) -> Callable[..., None]:
     """Make a command of a function whose first parameter is a league: add its name, --store and --json."""
 
     @wraps(function)
     def command(store: "Store", league: str, **options: Any) -> Output:
-        return function(store.open(league), **options)
+        return function(_open_league(store, league), **options)
 
     first, *parameters = inspect.signature(function).parameters.values()
     set_parameters(command, [first.replace(name="store"), first.replace(annotation=LeagueName), *parameters])

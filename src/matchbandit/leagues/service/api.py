@@ -157,7 +157,9 @@ def restore_league(access: Admin) -> Response:
 
 @leagues.delete("/leagues/{league}", status_code=204, response_class=Response)
 def delete_league(access: Admin, now: bool = False) -> Response:
-    """Delete the league; it can be restored for 30 days, unless `now` is true."""
+    """Delete the league; it can be restored for 30 days, unless `now` is true, for tokens of all leagues."""
+    if now and access.token.leagues is not None:
+        raise LeagueError("not-allowed", "the token is for some leagues: it can delete, but not erase at once.")
     access.store.delete(access.slug, now=now, **access.writing)
     return no_content()
 
@@ -258,10 +260,17 @@ def _count(access: Access, receipts: list[Receipt]) -> list[Receipt]:
 
 @items.get("/items", response_model=Page[Item], dependencies=TABLE)
 def list_items(
-    access: Read, after: After = 0, limit: Limit = 100, search: Text = "", active: bool | None = None
+    access: Read,
+    after: After = 0,
+    limit: Limit = 100,
+    search: Text = "",
+    name: Text | None = None,
+    side: Text | None = None,
+    active: bool | None = None,
 ) -> Response:
     """Items in the order of their ids."""
-    return access.answer(access.league.items(after=after, limit=limit, search=search, active=active))
+    page = access.league.items(after=after, limit=limit, search=search, name=name, side=side, active=active)
+    return access.answer(page)
 
 
 @items.post("/items", response_model=list[Item], status_code=201)

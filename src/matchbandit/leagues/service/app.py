@@ -26,6 +26,7 @@ from matchbandit.leagues.service.access import Gate, requires
 from matchbandit.leagues.service.observing import HEALTH, LOGGER, Metrics, ObserveMiddleware, log, log_to_stderr
 from matchbandit.leagues.service.problems import add_handlers
 from matchbandit.leagues.service.settings import Settings
+from matchbandit.leagues.transaction import seconds_between
 
 _SWITCH_SECONDS = 0.001
 """Between two threads; requests are shorter than the 5 ms that Python chooses."""
@@ -62,7 +63,9 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
         app.include_router(dashboard.router)
         app.mount("/static", dashboard.STATIC)
     add_handlers(app, dashboard.show_problem)
-    app.add_middleware(ObserveMiddleware, metrics=app.state.metrics, max_requests=settings.requests)
+    app.add_middleware(
+        ObserveMiddleware, metrics=app.state.metrics, max_requests=settings.requests, https=settings.https
+    )
     _add_health(app, store)
     return app
 
@@ -103,10 +106,15 @@ def _add_health(app: FastAPI, store: Store) -> None:
         metrics = request.app.state.metrics
         try:
             await check_store()
-            metrics.open.set((await to_thread.run_sync(store.info, limiter=threads)).open_proposals)
+            info = await to_thread.run_sync(store.info, limiter=threads)
+            metrics.open.set(info.open_proposals)
+            metrics.size.set(info.size_bytes)
+            age = 0.0 if info.oldest_open is None else seconds_between(info.oldest_open, store.now())
+            metrics.oldest.set(age)
             metrics.store_up.set(1)
         except LeagueError:
-            metrics.open.set(math.nan)
+            for gauge in (metrics.open, metrics.oldest, metrics.size):
+                gauge.set(math.nan)
             metrics.store_up.set(0)
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
@@ -157,8 +165,11 @@ def serve(settings: Settings) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit())  # while starting; and uvicorn sends it again once it has stopped
-    with Store(settings.store) as store, _listen(settings.host, settings.port) as listener:
-        _say_how_to_begin(store, settings.store)
+    with (
+        Store(settings.store, decision_timeout=settings.decision_seconds) as store,
+        _listen(settings.host, settings.port) as listener,
+    ):
+        _say_how_to_begin(store, settings)
         config = uvicorn.Config(
             create_app(store, settings),
             access_log=False,
@@ -169,6 +180,9 @@ def serve(settings: Settings) -> None:
             forwarded_allow_ips=settings.trusted_proxies,
         )
         host, port = listener.getsockname()[:2]
+        if host not in ("127.0.0.1", "::1") and not settings.https:
+            hint = "tokens cross the network unencrypted: put a proxy with TLS in front, and set --https"
+            log("public without https", level=logging.WARNING, host=host, hint=hint)
         log("listening", address=f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         try:
             uvicorn.Server(config).run(sockets=[listener])
@@ -184,10 +198,11 @@ def _listen(host: str, port: int) -> socket.socket:
         raise LeagueError("bad-value", f"cannot listen on {host}:{port}: {error.strerror or error}.") from None
 
 
-def _say_how_to_begin(store: Store, url: str) -> None:
+def _say_how_to_begin(store: Store, settings: Settings) -> None:
     """Without a token nobody can use the server: log the command that makes the first one."""
     if any(token.is_valid(store.now()) for token in tokens.list_all(store)):
         return
+    url = settings.store
     shown = shlex.quote(url) if store.database.display_url.endswith(url.partition("://")[2]) else '"$MATCHBANDIT_STORE"'
     command = f"matchbandit token new --label first --scope admin --store {shown}"
     log("there is no token yet", level=logging.WARNING, command=command)

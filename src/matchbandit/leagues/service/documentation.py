@@ -51,6 +51,13 @@ _PROBLEM: dict[str, Any] = {
 }
 _STATUSES = (400, 401, 403, 404, 409, 422, 429, 500, 503)
 _OF_BODIES = (408, 413)
+_LEAGUE = {
+    "name": "league",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": "^[^/]+$"},
+    "description": "The slug of the league.",
+}
 _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -74,9 +81,11 @@ def describe(app: FastAPI) -> None:
             schema = build()
             schemas = schema["components"]["schemas"]
             examples = json.loads((_FOLDER / "examples.json").read_text(encoding="utf-8"))
-            for path in schema["paths"].values():
-                for method, operation in path.items():
+            for path, operations in schema["paths"].items():
+                for method, operation in operations.items():
                     schemas.update(operation.pop("x-components", {}))
+                    if "{league}" in path:
+                        operation.setdefault("parameters", []).insert(0, _LEAGUE)
                     _complete(method, operation, examples.get(operation["operationId"], {}))
             for name in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(name, None)

@@ -31,18 +31,13 @@ def matrix(league: League, info: LeagueInfo) -> dict[str, Any] | None:
 
 
 def running_totals(bins: Sequence[ProgressBin]) -> list[dict[str, float]]:
-    """Totals of all results of the proposals up to the last one of each bin.
-
-    Where nothing was expected, because there were no data, what was achieved counts as expected.
-    """
+    """Totals of the results up to the last proposal of each bin, leaving out those before there were data."""
     points = list[dict[str, float]]()
-    totals: dict[str, float] = dict.fromkeys(("results", "achieved", "expected", "low", "high"), 0)
+    totals: dict[str, float] = dict.fromkeys(("results", "reward", "expected", "low", "high", "best"), 0)
     for part in bins:
-        added = {name: getattr(part, name) for name in ("expected", "low", "high")}
-        added |= {"results": part.results, "achieved": part.reward}
-        for name, value in added.items():
-            totals[name] += part.reward if value is None else value
-        points.append({"proposal": part.last, **totals})
+        if part.expected is not None:
+            totals = {name: total + getattr(part, name) for name, total in totals.items()}
+            points.append({"proposal": part.last, "achieved": totals["reward"], **totals})
     return points
 
 
@@ -70,7 +65,8 @@ def progress_chart(points: Sequence[dict[str, float]]) -> dict[str, Any] | None:
         "x_ticks": [(x(tick), short(tick)) for tick in ticks(0, last["proposal"], 6) if tick == round(tick)],
         "y_ticks": [(y(tick), short(tick)) for tick in ticks(low, high, 6)],
         "description": f"{plural(int(last['results']), 'result')} achieved {fixed(last['achieved'], 2)} in all, where "
-        f"{fixed(last['expected'], 2)} were expected (between {fixed(last['low'], 2)} and {fixed(last['high'], 2)}).",
+        f"{fixed(last['expected'], 2)} were expected (between {fixed(last['low'], 2)} and {fixed(last['high'], 2)}). "
+        f"The best guesses promised {fixed(last['best'], 2)}: the difference was the cost of learning.",
     }
 
 

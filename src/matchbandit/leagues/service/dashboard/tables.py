@@ -41,6 +41,7 @@ def league_table(
         "proposals": lambda: _pages(league.summaries, None, newest_first=True),
         "pairs": lambda: iter([league.proposal(proposal).pairs]),
         "progress": lambda: iter([league.progress()]),
+        "deviations": lambda: iter([[{"names": names, "deviation": each} for names, each in league.fit().worst]]),
         "history": lambda: _pages(league.history, None, newest_first=True, since=since or None, until=until or None),
     }
     if name not in tables:
