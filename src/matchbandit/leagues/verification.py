@@ -238,7 +238,7 @@ class _Verifier:
     def _change(self, row: Any) -> None:
         is_action = row.action in self.data and (row.action == "create") == (row.version == 1)
         _require(is_action, f"{row.action!r} is no action, or not here")
-        _require(row.by.isprintable(), f"{row.by!r:.80} is no author")  # terminals show it
+        _require(row.by.isprintable(), f"{row.by!r} is no author")  # it is shown in terminals
         data = self.data[row.action].decode(row.data)
         if row.action in ("tell", "correct"):
             self.outcomes |= {(data.proposal, a, b): (reward, row.version) for a, b, *_, reward in data.outcomes}

@@ -39,8 +39,6 @@ def test_a_session_is_no_token_and_a_token_no_session(connect, store, club):
     assert code_of(pages.get(club)) == "no-token"
     assert code_of(http.get("/", headers={"Cookie": f"matchbandit={secret}"})) == "no-token"
 
-
-def test_a_scope_includes_those_before_it(connect, club):
     statuses = {
         scope: [
             http.get(club).status_code,

@@ -138,11 +138,11 @@ def test_a_list_is_csv_for_who_prefers_it(api, played):
             assert api.get(path, headers=headers, params=params).headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize("number", ["01", "0", "x", "1 ", ""])
-def test_numbers_of_proposals_are_written_in_one_way(api, played, number):
+def test_numbers_of_proposals_are_written_in_one_way(api, played):
     outcomes = [{"pair": ["ann", "bob"], "reward": 1}]
-    answer = api.post(f"{played}/outcomes", json={"proposals": {"1": outcomes, number: outcomes}})
-    assert code_of(answer) == "bad-request"
+    for number in ("01", "0", "x", "1 ", ""):
+        answer = api.post(f"{played}/outcomes", json={"proposals": {"1": outcomes, number: outcomes}})
+        assert code_of(answer) == "bad-request", number
 
 
 def test_pages_of_a_list_are_linked(api, played):
