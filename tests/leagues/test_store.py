@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text
 
-from matchbandit.leagues import LeagueError, Store, tokens
+from matchbandit.leagues import LeagueError, Store, schema, tokens
 from matchbandit.leagues.records import Pruned, StoreCheck
 
 PLAYERS = ["ann", "bob", "cem", "dee"]
@@ -389,3 +389,10 @@ def test_check_finds_a_damaged_file(sqlite_url):
         check = store.check()
     assert not check.ok
     assert "damaged" in check.problems[0]
+
+
+def test_ready_does_not_wait_while_a_league_is_imported(postgresql_url):
+    stores = Store(postgresql_url), Store(postgresql_url, timeout=0.5)
+    with stores[0] as store, stores[1] as other, store.database.writing() as connection:
+        connection.execute(select(schema.store.c.id).with_for_update())
+        other.ready()

@@ -419,8 +419,10 @@ class Store(AbstractContextManager["Store"]):
 
     def ready(self) -> None:
         """A cheap check that the store can be read and written; raises if not."""
+        store = schema.store
+        free = select(store.c.id).with_for_update(skip_locked=True)  # an import may hold the row for long
         with self.database.writing() as connection:
-            connection.execute(update(schema.store).values(id=schema.store.c.id))
+            connection.execute(update(store).where(store.c.id.in_(free)).values(id=store.c.id))
 
     def close(self) -> None:
         """Close all connections, and end the worker process."""
