@@ -119,15 +119,6 @@ def test_void_takes_some_pairs_or_all_that_are_missing(club, proposal):
     assert recorded(club) == [VOID, VOID]
 
 
-<<<<<<< HEAD
-=======
-def test_void_of_an_unknown_proposal_is_refused(club, proposal):
-    with pytest.raises(LeagueError, match="there is no proposal 2; the last one is 1"):
-        club.void(2)
-    assert club.results().rows == []
-
-
->>>>>>> attack
 def test_a_passed_deadline_gives_missing_outcomes_the_default(store, clock):
     club = store.create("late", players=["ann", "bob", "cem", "dee"], deadline=3600, default=0, seed=3)
     first = club.ask()
