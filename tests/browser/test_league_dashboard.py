@@ -141,7 +141,10 @@ def test_a_league_is_played_without_scripts(open_page, site):
     page.get_by_role("group", name="Outcome of Ann and Bob").get_by_label("Success").check(force=True)
     page.get_by_role("button", name="Record outcomes").click()
     page.get_by_text("Outcomes recorded: 1.").first.wait_for()
-    assert site.store.open("chess").results()[0].total == 1.0
+    league = site.store.open("chess")
+    assert league.results()[0].total == 1.0
+    second = league.ask()  # with data, so that something is expected
+    league.tell(second.number, {second.pairs[0]: 1})
     page.get_by_role("link", name="Progress").click()
     assert page.get_by_role("img", name="Rewards expected and achieved").is_visible()
     page.get_by_role("link", name="Settings").click()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
+from time import sleep
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -306,8 +307,16 @@ def _engine(url: URL, timeout: float, *, in_memory: bool) -> Engine:
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin below
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    for pause in (*[0.05] * 100, None):  # SQLite itself does not wait while others open a new file
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if pause is None or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            sleep(pause)
 
 
 def _begin_sqlite(connection: Connection) -> None:
