@@ -1,7 +1,6 @@
 """The worker process: its time limit, its queue, crashes, and programs without a guard."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -9,6 +8,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from worker_tasks import crash_once, refuse
 
 from matchbandit.leagues import LeagueError, Store, workers
 from matchbandit.leagues.workers import WorkerPool
@@ -25,18 +25,6 @@ def pool():
 
 def run(pool: WorkerPool, task: Any, *arguments: Any) -> Any:
     return pool.run(task, *arguments, too_slow=MESSAGE)
-
-
-def refuse(code: str) -> None:
-    raise LeagueError(code, "no", field="pairs")
-
-
-def crash_once(marker: str) -> int:
-    """End the process abruptly the first time."""
-    if not os.path.exists(marker):
-        open(marker, "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return os.getpid()
 
 
 def test_run_computes_in_one_other_process_of_low_priority(pool):
@@ -144,6 +132,7 @@ def test_ask_beyond_the_time_limit_names_the_policy_and_the_alternative(sqlite_u
         assert len(league.ask().pairs) == 400
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_may_ask_a_slow_policy(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

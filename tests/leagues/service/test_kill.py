@@ -74,12 +74,12 @@ def test_many_kills_lose_nothing(store_url, servers, tmp_path):
     kill(store_url, tmp_path, servers=servers, kills=12, outcomes=5000)
 
 
-@pytest.mark.parametrize(("restarts", "answers"), [(1, 30), pytest.param(10, 500, marks=pytest.mark.slow)])
-def test_restarts_of_postgresql_lose_nothing(restarts, answers, postgresql_url, tmp_path):
+@pytest.mark.slow
+def test_restarts_of_postgresql_lose_nothing(postgresql_url, tmp_path):
     database = postgres.server()
     with playing(postgresql_url, tmp_path) as site:
-        for _ in range(restarts):
-            site.load.wait_for(answers)
+        for _ in range(10):
+            site.load.wait_for(500)
             assert "matchbandit_store_up 1.0" in site.get("/metrics").text
             database.crash()
             try:
