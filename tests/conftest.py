@@ -3,6 +3,7 @@ import signal
 import threading
 from collections import defaultdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -66,6 +67,14 @@ def order_of(nodeid):
 
 
 FIRST = ("contract", "browser")
+
+
+@pytest.fixture
+def folder_in_memory():
+    """A folder that is on no disk, where there is one: to write a store into it is not to wait for the disk."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

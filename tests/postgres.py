@@ -49,8 +49,13 @@ class Server:
         if self.as_who:
             os.chown(self.folder, self.as_who["user"], self.as_who["group"])
         self.programs = self._programs()
-        data = self.folder / "data"
-        self._run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
+        self.data = self.folder / "data"
+        data = str(self.data)
+        self._run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
+        self.start()
+
+    def start(self) -> None:
+        """Start it, also after `crash`."""
         # What is lost when the *machine* fails is not tested here, so nothing is synced; that saves most of the time.
         settings = {
             "listen_addresses": "",
@@ -62,9 +67,9 @@ class Server:
             "autovacuum": "off",
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        with (self.folder / "log").open("wb") as log:
+        with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self.programs / "postgres", "-D", str(data), *options],
+                [self.programs / "postgres", "-D", str(self.data), *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -85,11 +90,15 @@ class Server:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY FILE_COPY")
         return self.url(name)
 
-    def stop(self) -> None:
-        """End it at once; nothing of it is kept."""
+    def crash(self) -> None:
+        """End it at once, as `pg_ctl stop -m immediate` does: it recovers when it is started again."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait(_PATIENCE)
+
+    def stop(self) -> None:
+        """End it at once; nothing of it is kept."""
+        self.crash()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _programs(self) -> Path:

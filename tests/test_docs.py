@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib.util
 import json
 import re
 import shlex
@@ -20,14 +21,14 @@ import pytest
 from serving import Serving
 
 import matchbandit as mb
-from matchbandit import live
+from matchbandit import leagues
 from matchbandit.cli import app, main
-from matchbandit.live.events import KINDS
+from matchbandit.leagues.errors import CODES
+from matchbandit.leagues.service.app import create_app
+from matchbandit.leagues.settings import LeagueSettings
 from matchbandit.policies.explanation import PARTS, Elimination
 from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results.tables import HEAD, TAIL
-from matchbandit.service.app import create_app
-from matchbandit.service.problems import STATUSES
 from matchbandit.studies.registry import figures
 
 ROOT = Path(__file__).parent.parent
@@ -288,7 +289,7 @@ def names_on_api_pages():
 
 def test_the_api_pages_have_every_public_name_and_every_policy_has_an_entry():
     modules = {"theory"}
-    assert {*mb.__all__, *live.__all__} - modules - names_on_api_pages() == set()
+    assert {*mb.__all__, *leagues.__all__} - modules - names_on_api_pages() == set()
     policies = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     assert [name for name in mb.CATALOGUE if f"## `{name}`" not in policies] == []
 
@@ -364,22 +365,33 @@ def test_every_verb_of_a_group_has_a_row_with_its_options(group, capsys, monkeyp
         assert [option for option in options if f"`{option}" not in above + row] == [], command.name
 
 
-def test_events_and_codes_of_leagues_are_in_the_reference():
+def test_settings_and_codes_of_leagues_are_in_the_reference():
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     section = reference.partition("\n## Leagues\n")[2].partition("\n## Over HTTP\n")[0]
-    inside = {name for code in re.findall(r"`([^`]+)`", section) for name in re.findall(r"[\w-]+", code)}
-    assert [name for name in (*KINDS, *live.LeagueSettings.names()) if name not in inside] == []
-    for code, status in STATUSES.items():
-        row = next(line for line in section.splitlines() if re.match(rf"\| [^|]*`{code}`[^|]*\|", line))
-        assert str(status) in row.split("|")[2], code
+    settings, codes = section.split("### Error codes")
+    assert [name for name in LeagueSettings.names() if f"`{name}`" not in settings] == []
+    rows = re.findall(r"^\| (`.*?) \| (\d+) \|", codes, re.MULTILINE)
+    statuses = {code: int(status) for written, status in rows for code in re.findall(r"`([\w-]+)`", written)}
+    assert statuses == {code: row.status for code, row in CODES.items()}
 
 
-def test_every_request_over_http_is_in_the_reference(tmp_path):
-    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    with live.Store(f"sqlite:///{tmp_path}/store.db") as store:
+def test_the_table_of_server_settings_is_up_to_date():
+    """`python docs/make/server_settings.py` writes it again."""
+    spec = importlib.util.spec_from_file_location("server_settings", ROOT / "docs" / "make" / "server_settings.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    page = script.PAGE.read_text(encoding="utf-8")
+    assert script.with_table(page) == page
+
+
+def test_every_request_over_http_is_in_the_reference():
+    section = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8").partition("\n## Over HTTP\n")[2]
+    section = section.partition("\nOutside `/v1`")[0]
+    with leagues.Store("sqlite://") as store:
         paths = create_app(store).openapi()["paths"]
-    requests = [f"`{way.upper()} {path.removeprefix('/v1')}`" for path, ways in paths.items() for way in ways]
-    assert [request for request in requests if request not in reference] == []
+    requests = {f"{way.upper()} {path.removeprefix('/v1')}" for path, ways in paths.items() for way in ways}
+    written = set(re.findall(r"`((?:GET|POST|PATCH|DELETE|PUT) [^`]+)`", section))
+    assert written == requests
 
 
 def test_explain_is_written_down():

@@ -123,7 +123,7 @@ def test_what_needs_an_extra_says_which_and_how_before_any_work(ends, line):
 def test_leagues_need_their_extra_and_say_so(ends, line):
     code, out, err = ends[" ".join(line)]
     assert (code, out) == (2, "")
-    assert err.endswith(", which is not installed. Install it with: pip install 'matchbandit[live]'\n")
+    assert err.endswith(", which is not installed. Install it with: pip install 'matchbandit[leagues]'\n")
 
 
 def test_a_module_that_is_there_is_given():

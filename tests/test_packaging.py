@@ -20,8 +20,8 @@ import matchbandit as mb
 runs = mb.simulate(mb.Bipartite(u=[0.9, 0.2], v=[0.8, 0.1]), "uts", horizon=100, runs=2, seed=1)
 """
 LEAGUE = """
-import matchbandit.service.server
-from matchbandit.live import Store
+import matchbandit.leagues.service.app
+from matchbandit.leagues import Store
 with Store("sqlite:///club.db") as store:
     store.create("club", players=["ann", "bob"], seed=1).ask()
 """
@@ -29,7 +29,7 @@ SMOKE_TESTS = {
     "core": SIMULATION,
     "lab": SIMULATION + "runs.plot()\nruns.save('runs.parquet')\nmb.load('runs.parquet')",
     "dask": "import distributed, matchbandit.studies",
-    "live": LEAGUE,
+    "leagues": LEAGUE,
     "all": LEAGUE + "import distributed, matplotlib, pyarrow",
     "docs": "import furo, myst_nb, sphinx",
     "paper": "import pypandoc, typst\npypandoc.get_pandoc_version()",

@@ -1,4 +1,4 @@
-"""The pictures of the dashboard in docs/production.md: a league of project teams, served and photographed in a browser.
+"""The picture of the dashboard in docs/production.md: a league of project teams, served and photographed in a browser.
 
 Usage: python docs/make/dashboard_pictures.py FOLDER [BROWSER]
 """
@@ -11,32 +11,17 @@ import tempfile
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from matchbandit.live.store import Store
-from matchbandit.service import sessions, tokens
-from matchbandit.service.app import create_app
-from matchbandit.service.settings import Settings
+from matchbandit.leagues import Store, tokens
+from matchbandit.leagues.service.app import create_app
+from matchbandit.leagues.service.settings import Settings
 
 NAMES = ["Zoë Martin", "José García", "Mei Lin", "Ola Nordmann", "Ada Okafor", "Ravi Kaur", "Lea Rossi", "Tom Berg"]
 DAYS = 40
-PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "dashboard": ("", {"viewport": {"width": 1200, "height": 900}}),
-    "dashboard-meetings": ("/meetings", {"viewport": {"width": 1200, "height": 860}}),
-    "dashboard-phone": (
-        "",
-        {
-            "viewport": {"width": 375, "height": 780},
-            "device_scale_factor": 2,
-            "color_scheme": "dark",
-            "is_mobile": True,
-        },
-    ),
-}
 
 
 class Calendar:
@@ -55,8 +40,9 @@ def played(store: Store, calendar: Calendar) -> None:
     for day in range(DAYS):
         calendar.now += timedelta(days=1)
         asked = league.ask()
-        told = asked.ids if day < DAYS - 1 else asked.ids[:2]
-        league.tell(asked.number, {(a, b): float(rng.random() < strengths[a - 1] * strengths[b - 1]) for a, b in told})
+        pairs = [pair.ids for pair in asked.pairs]
+        known = pairs if day < DAYS - 1 else pairs[:2]
+        league.tell(asked.number, {(a, b): float(rng.random() < strengths[a - 1] * strengths[b - 1]) for a, b in known})
 
 
 def main(folder: Path, browser: str | None) -> None:
@@ -70,19 +56,17 @@ def main(folder: Path, browser: str | None) -> None:
     ):
         played(store, calendar)
         token, _ = tokens.create(store, "Front desk", scope="play")
-        server = uvicorn.Server(uvicorn.Config(create_app(store, settings=Settings(tick_seconds=0)), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(create_app(store, Settings()), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         site = f"http://127.0.0.1:{listening.getsockname()[1]}"
         opened = playwright.chromium.launch(executable_path=browser, args=as_root)
-        for name, (path, settings) in PICTURES.items():
-            context = opened.new_context(timezone_id="UTC", locale="en-GB", **settings)
-            secret = sessions.create(store, token)
-            context.add_cookies([{"name": "matchbandit", "value": secret, "url": site}])
-            page = context.new_page()
-            page.goto(f"{site}/leagues/project-teams{path}")
-            page.screenshot(path=folder.resolve() / f"{name}.png")
-            print(folder.resolve() / f"{name}.png")
+        context = opened.new_context(timezone_id="UTC", locale="en-GB", viewport={"width": 1200, "height": 900})
+        context.add_cookies([{"name": "matchbandit", "value": tokens.log_in(store, token), "url": site}])
+        page = context.new_page()
+        page.goto(f"{site}/leagues/project-teams")
+        page.screenshot(path=folder.resolve() / "dashboard.png")
+        print(folder.resolve() / "dashboard.png")
         opened.close()
         server.should_exit = True
         thread.join()

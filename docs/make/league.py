@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from matchbandit.figures import Chart, Line, draw_to
-from matchbandit.live import Store
+from matchbandit.leagues import Store
 
 HERE = Path(__file__)
 ROWS, PICTURE = HERE.with_name("league.json"), HERE.parent.parent / "img" / "league.png"
@@ -48,7 +48,8 @@ def played(seed: int, *, lost: float, late: float, days: int = DAYS) -> np.ndarr
         league = store.create("club", players=names, seed=seed, deadline=timedelta(days=7))
         for day in range(days):
             proposal = league.ask(available=[names[k] for k in np.flatnonzero(present[day])])
-            pairs = np.array(proposal.ids) - 1
+            ids = [pair.ids for pair in proposal.pairs]
+            pairs = np.array(ids) - 1
             means = u[pairs].prod(axis=1)
             ranked = np.sort(u[pairs.ravel()])
             regret[day] = ranked[::2] @ ranked[1::2] - means.sum()
@@ -58,7 +59,7 @@ def played(seed: int, *, lost: float, late: float, days: int = DAYS) -> np.ndarr
             told = drawn >= lost + late
             waits = (drawn >= lost) & ~told
             for chosen, evening in ((told, day), (waits, day + DELAY)):
-                found = {proposal.ids[k]: rewards[k] for k in np.flatnonzero(chosen)}
+                found = {ids[k]: float(rewards[k]) for k in np.flatnonzero(chosen)}
                 if found:
                     post[evening].append((proposal.number, found))
             for number, outcomes in post[day]:

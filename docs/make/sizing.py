@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.live import Store
-from matchbandit.service import tokens
+from matchbandit.leagues import Store, tokens
 
 CASES = (("rank1-thompson", 20), ("rank1-thompson", 200), ("rank1-thompson", 2000), ("cts-beta", 20), ("cts-beta", 200))
 MANY_LEAGUES = 1050
@@ -126,6 +125,32 @@ def time_scrapes(folder: Path) -> str:
     )
 
 
+def measure_days(folder: Path, leagues: int = 10, players: int = 10_000, days: int = 4) -> str:
+    """Large leagues in turn, each with one ask and one request with all outcomes a day."""
+    url = f"sqlite:///{folder}/store.db"
+    names = [f"player {number}" for number in range(players)]
+    with Store(url) as store:
+        for number in range(leagues):
+            store.create(f"league-{number}", players=names, seed=number)
+    before = size_of(folder)
+    process, rng, days_cpu, asks = Process(url), np.random.default_rng(1), [], []
+    try:
+        for _ in range(days):
+            cpu = process.cpu_seconds()
+            asks += [process.play(f"league-{number}", rng)[0] for number in range(leagues)]
+            days_cpu.append((process.cpu_seconds() - cpu) / leagues)
+        memory = process.memory()
+    finally:
+        process.stop()
+    Store(url).close()
+    size = (size_of(folder) - before) / leagues / days
+    return (
+        f"{leagues} leagues of {players} players in turn, {days} days: an ask takes {np.median(asks):.2f} s (p99 "
+        f"{np.quantile(asks, 0.99):.2f} s), a day of a league {days_cpu[-1]:.2f} s of CPU (the first "
+        f"{days_cpu[0]:.2f} s) and {size / 2**20:.2f} MiB; the process has {memory / 2**20:.0f} MiB"
+    )
+
+
 def main(rounds: int) -> None:
     print("| policy | players | ask, p50 | ask, p99 | CPU per ask | memory per league | file per 10⁵ outcomes |")
     print("|---|---|---|---|---|---|---|")
@@ -134,6 +159,8 @@ def main(rounds: int) -> None:
             print(measure(policy, players, rounds, Path(folder)), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         print(f"\n{time_scrapes(Path(folder))}")
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"\n{measure_days(Path(folder))}")
     print(f"\n{rounds} rounds, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 

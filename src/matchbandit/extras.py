@@ -15,8 +15,11 @@ _FRAMES: tuple[Frame, ...] = ("pandas", "polars")
 _EXTRAS = {
     "distributed": "dask",
     **dict.fromkeys(
-        ("fastapi", "httpx", "jinja2", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn"),
-        "live",
+        (
+            *("fastapi", "fastapi_offline", "httpx", "jinja2", "msgspec", "prometheus_client", "psycopg"),
+            *("pydantic_settings", "sqlalchemy", "uvicorn"),
+        ),
+        "leagues",
     ),
 }
 """Of modules that are not in `lab`."""

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, check_int, unknown
 
 Pairs = NDArray[np.int64]
@@ -290,13 +289,6 @@ class MonopartiteGraph(Graph):
     def __str__(self) -> str:
         """Short words for error messages."""
         return f"monopartite with {self.n_items} players"
-
-
-@compiled
-def player_edge(i: int, j: int, n_items: int) -> int:
-    """The edge of two of n players, in either order: `MonopartiteGraph.edges` for compiled code."""
-    low, high = min(i, j), max(i, j)
-    return low * (2 * n_items - low - 1) // 2 + high - low - 1
 
 
 def bipartite(n_rows: int, n_columns: int) -> BipartiteGraph:

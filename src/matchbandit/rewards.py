@@ -9,10 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, check_float, check_int, parse_number, unknown
 from matchbandit.formatting import float_text
-from matchbandit.kl import bernoulli_kl
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,15 +37,13 @@ class Noise(NamedTuple):
     """Its standard deviation if it is Gaussian, else 0."""
 
 
-@compiled
 def draw_reward(noise: Noise, mean: float, rng: np.random.Generator) -> float:
-    """One reward in compiled code: the same number that `RewardDistribution.draw` takes from the same stream."""
+    """One reward, for the loop engine to compile: the number that `RewardDistribution.draw` takes from this stream."""
     if noise.trials > 0:
         return float(rng.binomial(noise.trials, mean)) / noise.trials
     return float(mean + noise.sd * rng.standard_normal())
 
 
-@compiled
 def flip_coin(noise: Noise, mean: float, rng: np.random.Generator) -> float:
     """`draw_reward` for a single trial: NumPy's inversion step by step, as compiling all of its binomial takes 2 s."""
     if mean == 0.0:
@@ -75,7 +71,7 @@ class RewardDistribution(ABC):
     has_grid: ClassVar[bool] = False
     """Are only some numbers of the range possible?"""
     draw_one: ClassVar[Callable[..., float]] = staticmethod(draw_reward)
-    """How compiled code draws one reward: of the noise, the mean and a random stream."""
+    """How the loop engine, which compiles it, draws one reward: of the noise, the mean and a random stream."""
 
     @property
     @abstractmethod
@@ -198,7 +194,7 @@ class Binomial(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of a single trial, once for each trial."""
-        return self.trials * bernoulli_kl(p, q)
+        return self.trials * Bernoulli().kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
@@ -254,6 +250,8 @@ class Bernoulli(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of two Bernoulli distributions."""
+        from matchbandit.kl import bernoulli_kl  # noqa: PLC0415  # imports numba, which few callers need
+
         return bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
@@ -301,12 +299,6 @@ class Gaussian(RewardDistribution):
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """N(c W, c sd²), a single draw for each mean."""
         return counts * means + self.sd * np.sqrt(counts) * rng.standard_normal(len(means))
-
-
-@compiled
-def succeeds(reward: float, rng: np.random.Generator) -> bool:
-    """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
-    return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
 
 
 def check_rewards(rewards: RewardDistribution | None) -> RewardDistribution:

@@ -8,6 +8,11 @@ from matchbandit.cli import main
 
 
 @pytest.fixture
+def tmp_path(folder_in_memory):
+    return folder_in_memory
+
+
+@pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Type `matchbandit …` in an empty folder; gives exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)

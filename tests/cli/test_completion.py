@@ -8,7 +8,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.cli import completion, main
-from matchbandit.live import Store
+from matchbandit.leagues import Store
 from matchbandit.problems import FAMILIES
 from matchbandit.studies.registry import entries, figures
 

@@ -3,7 +3,6 @@
 import inspect
 import pkgutil
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
@@ -17,8 +16,12 @@ Entry = tuple[str, str]
 """A kind and a name."""
 API_PAGES = Path(__file__).parents[2] / "docs" / "api"
 _DIRECTIVE = re.compile(
-    r"^\.\. (currentmodule|autoclass|autofunction|autoexception|autodata|py:data):: ([\w.]+)$", re.MULTILINE
+    r"^\.\. (currentmodule|autoclass|autofunction|autoexception|autodata|py:data):: ([\w.]+)$"
+    r"(?:\n   :exclude-members: (.+)$)?",
+    re.MULTILINE,
 )
+SERVER = "matchbandit.leagues.service"
+"""Its packages are for the server; what is public of it is on the API pages."""
 PACKAGE = Path(matchbandit.__file__).parent
 _VARIABLE = re.compile(r"\bMATCHBANDIT_[A-Z_]*[A-Z]\b")
 
@@ -52,7 +55,7 @@ def _objects() -> dict[str, Any]:
             found[f"{module.__name__}.{name}"] = getattr(module, name)
     for page in sorted(API_PAGES.glob("*.md")):
         current = "matchbandit"
-        for directive, name in _DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+        for directive, name, _ in _DIRECTIVE.findall(page.read_text(encoding="utf-8")):
             if directive == "currentmodule":
                 current = name
                 continue
@@ -65,7 +68,7 @@ def _objects() -> dict[str, Any]:
 def _packages() -> Iterator[Any]:
     yield matchbandit
     for info in pkgutil.walk_packages(matchbandit.__path__, "matchbandit."):
-        if info.ispkg and not info.name.rpartition(".")[2].startswith("_"):
+        if info.ispkg and not info.name.rpartition(".")[2].startswith("_") and not info.name.startswith(SERVER):
             yield import_module(info.name)
 
 
@@ -83,6 +86,14 @@ def _classes() -> dict[type, str]:
     return found
 
 
+@cache
+def _excluded() -> frozenset[str]:
+    """Members of public classes that the API pages leave out."""
+    pages = [page.read_text(encoding="utf-8") for page in API_PAGES.glob("*.md")]
+    listed = [(name.rpartition(".")[2], members) for page in pages for _, name, members in _DIRECTIVE.findall(page)]
+    return frozenset(f"{name}.{member.strip()}" for name, members in listed if members for member in members.split(","))
+
+
 def _defined(value: type, classes: dict[type, str]) -> Iterator[str]:
     """Names of what a public class itself defines, or a base of it that is not public."""
     names, inherited = set[str](), set[str]()
@@ -92,7 +103,7 @@ def _defined(value: type, classes: dict[type, str]) -> Iterator[str]:
             inherited |= own
         elif base.__module__.startswith("matchbandit"):
             names |= own
-    yield from names - inherited
+    yield from {name for name in names - inherited if f"{value.__name__}.{name}" not in _excluded()}
 
 
 def _members() -> Iterator[Entry]:
@@ -100,7 +111,7 @@ def _members() -> Iterator[Entry]:
     classes = _classes()
     for value, path in classes.items():
         for name in _defined(value, classes):
-            if not name.startswith("_"):
+            if not name.startswith("_") and name != "model_config":  # which is pydantic's
                 yield "member", f"{path}.{name}"
 
 
@@ -153,12 +164,15 @@ def _families() -> Iterator[Entry]:
 
 def _commands() -> Iterator[Entry]:
     import typer
+    from click import Context
 
     from matchbandit.cli import app
 
     def walk(command: Any, path: str) -> Iterator[Entry]:
         yield "command", path
-        for parameter in command.params:
+        for parameter in command.get_params(Context(command)):  # `serve` makes its options when it is asked
+            if parameter.name == "help":
+                continue
             if parameter.param_type_name == "argument":
                 yield "argument", f"{path} {parameter.name.upper()}"
             else:
@@ -171,15 +185,11 @@ def _commands() -> Iterator[Entry]:
 
 
 def _routes() -> Iterator[Entry]:
-    from matchbandit.live import Store
-    from matchbandit.service.app import create_app
+    from matchbandit.leagues import Store
+    from matchbandit.leagues.service.app import create_app
 
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(f"sqlite:///{folder}/store.db")
-        try:
-            app = create_app(store)
-        finally:
-            store.close()
+    with Store("sqlite://") as store:
+        app = create_app(store)
     yield from _routes_below(app.routes)
 
 
@@ -195,29 +205,26 @@ def _routes_below(routes: Any) -> Iterator[Entry]:
 
 def _variables() -> Iterator[Entry]:
     """Of the server's settings, and those that the source names."""
-    from matchbandit.service.server import Server
-    from matchbandit.service.settings import PREFIX, Settings, configurable, variable_of
+    from matchbandit.leagues.service.settings import Settings
 
-    for kind in (Server, Settings):
-        for each in configurable(kind):
-            yield "environment variable", variable_of(each)
+    for name in Settings.model_fields:
+        yield "environment variable", f"MATCHBANDIT_{name.upper()}"
     for file in PACKAGE.rglob("*.py"):
         for name in _VARIABLE.findall(file.read_text(encoding="utf-8")):
-            if not name.startswith(PREFIX):
-                yield "environment variable", name
+            yield "environment variable", name
 
 
 def _league_settings() -> Iterator[Entry]:
-    from matchbandit.live import LeagueSettings
+    from matchbandit.leagues.settings import LeagueSettings
 
     for each in fields(LeagueSettings):
         yield "league setting", each.name
 
 
 def _error_codes() -> Iterator[Entry]:
-    from matchbandit.service.problems import STATUSES
+    from matchbandit.leagues.errors import CODES
 
-    for code in STATUSES:
+    for code in CODES:
         yield "error code", code
 
 

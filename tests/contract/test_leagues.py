@@ -10,6 +10,7 @@ RECORDS = {name: line for name, line in load("leagues").items() if line["kind"] 
 ON_POSTGRESQL = ("league rank1-thompson binomial deadline", "league cts-beta sides binomial", "league change of policy")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", RECORDS)
 def test_an_imported_league_goes_on_as_recorded(name):
     assert_as_recorded(name, imports=True)

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import unquote
 
 import typer
 
@@ -32,7 +33,7 @@ REWARDS = ("bernoulli", "gaussian:", "binomial:")
 DRIFTS = ("random-walk:", "seasons:", "jumps:")
 DEFAULT_STORE = "sqlite:///matchbandit.db"
 STORE_VARIABLE = "MATCHBANDIT_STORE"
-_SQLITE_URL = re.compile(r"sqlite(?:\+pysqlite)?:///(?:file:)?([^?]*)")
+_SQLITE_URL = re.compile(r"sqlite(?:\+pysqlite)?:///(?:file:)?([^?]*)(?:[?].*)?")
 
 
 def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
@@ -45,16 +46,26 @@ def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
     return complete
 
 
+def sqlite_file(url: str) -> Path | None:
+    """Return the file of a SQLite store, for any driver and query of the URL, or a file name; None for others.
+
+    >>> print(sqlite_file("sqlite+pysqlite:///club.db?timeout=5"), sqlite_file("postgresql:///club"))
+    club.db None
+    """
+    match = _SQLITE_URL.fullmatch(url)
+    if match is None:
+        return None if "://" in url else Path(url)
+    return Path(unquote(match[1])) if match[1] not in ("", ":memory:") else None
+
+
 def complete_league(context: typer.Context, incomplete: str) -> list[str]:
     """Complete the name of a league of a SQLite store; other stores would take too long to ask."""
-    url = context.params.get("store") or os.environ.get(STORE_VARIABLE) or DEFAULT_STORE
-    match = _SQLITE_URL.fullmatch(url)
-    if match is None and "://" in url:
+    file = sqlite_file(context.params.get("store") or os.environ.get(STORE_VARIABLE) or DEFAULT_STORE)
+    if file is None:
         return []
-    file = Path(url if match is None else match[1])
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
-            rows = connection.execute("SELECT slug FROM mb_leagues WHERE deleted IS NULL ORDER BY slug")
+            rows = connection.execute("SELECT slug FROM mb_league WHERE deleted_at IS NULL ORDER BY slug")
             return [name for (name,) in rows if name.startswith(incomplete)]
     except sqlite3.Error:
         return []

@@ -10,9 +10,12 @@ from functools import wraps
 from math import isfinite
 from shutil import get_terminal_size
 from textwrap import fill
+from types import NoneType
 from typing import Annotated, Any, NamedTuple
 
 import typer
+
+from matchbandit.formatting import fixed
 
 PIPE_WIDTH = 120
 """Columns of text that goes to a file or a pipe."""
@@ -28,6 +31,8 @@ class Output(NamedTuple):
     text: str | Callable[[], None]
     """Lines to print otherwise, or the function that prints them."""
     exit_code: int = 0
+    warning: str | None = None
+    """Why the data are not to be trusted; printed before the text."""
 
 
 def prints_output(function: Callable[..., Output]) -> Callable[..., None]:
@@ -38,18 +43,25 @@ def prints_output(function: Callable[..., Output]) -> Callable[..., None]:
         output = function(*args, **options)
         if as_json:
             print_json(output.data)
-        elif callable(output.text):
-            output.text()
-        elif output.text:
-            typer.echo(output.text)
+        else:
+            if output.warning is not None:
+                print_wrapped(f"warning: {output.warning}")
+            if callable(output.text):
+                output.text()
+            elif output.text:
+                typer.echo(output.text)
         if output.exit_code:
             raise typer.Exit(output.exit_code)
 
-    parameters = inspect.signature(function).parameters
     flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
-    command.__signature__ = inspect.Signature([*parameters.values(), flag])  # type: ignore[attr-defined]
-    command.__annotations__ = {name: each.annotation for name, each in parameters.items()} | {"as_json": Json}
+    set_parameters(command, [*inspect.signature(function).parameters.values(), flag])
     return command
+
+
+def set_parameters(command: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> None:
+    """Set the signature of a wrapper, from which its options and arguments are made."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
 
 
 # --- JSON ---
@@ -106,6 +118,21 @@ def format_options(options: Mapping[str, Any]) -> str:
 def print_wrapped(text: str, *, indent: int = 0, first: str = "") -> None:
     """Print a paragraph, broken only at spaces; `first` precedes its first line, within the indent."""
     typer.echo(_fill(text, initial_indent=f"{first:<{indent}}", subsequent_indent=" " * indent).rstrip())
+
+
+def print_records(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> None:
+    """Print a table of values; numbers are aligned right, and columns without any value left out."""
+    columns = [k for k in range(len(heads)) if any(row[k] not in (None, "") for row in rows)]
+    right = [heads[k] for k in columns if all(type(row[k]) in (int, float, NoneType) for row in rows)]
+    print_table([heads[k] for k in columns], [[_cell(row[k]) for k in columns] for row in rows], right=right)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, list | tuple):
+        return " + ".join(value)
+    return "" if value is None else fixed(value, 2) if isinstance(value, float) else str(value)
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str] = ()) -> None:

@@ -29,6 +29,19 @@ else:  # the parsers import the classes when they are called
 Complete = Callable[..., list[str]]
 _DIGITS = re.compile("[+-]?[0-9]{1,400}")
 
+# --- declarations ---
+
+
+def optional(help_text: str, kind: dict[str, Any] | None = None, **more: Any) -> Any:
+    """Declare an option without a default; `kind` says how its value is parsed."""
+    return typer.Option(help=help_text, show_default=False, **(kind or {}), **more)
+
+
+def argument(metavar: str, help_text: str = "", kind: dict[str, Any] | None = None, **more: Any) -> Any:
+    """Declare an argument."""
+    return typer.Argument(help=help_text, show_default=False, **{**(kind or {}), **more, "metavar": metavar})
+
+
 # --- parsers ---
 
 

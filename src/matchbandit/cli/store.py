@@ -2,113 +2,125 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from matchbandit.cli.completion import DEFAULT_STORE
-from matchbandit.cli.league.maintenance import backup
 from matchbandit.cli.league.output import format_time
-from matchbandit.cli.league.parameters import StoreUrl, open_store, parse_duration
-from matchbandit.cli.output import Output, print_table, print_wrapped, prints_output
-from matchbandit.cli.parameters import parsed_by
+from matchbandit.cli.league.parameters import StoreUrl, on_store, open_store, store_url
+from matchbandit.cli.output import Output, print_table, print_wrapped, prints_output, to_json_data
+from matchbandit.cli.parameters import argument, parsed_by
 from matchbandit.errors import MatchbanditError
-from matchbandit.formatting import byte_size, grouped, plural
+from matchbandit.formatting import byte_size, grouped, parse_duration, plural
 
 if TYPE_CHECKING:
-    from matchbandit.live.maintenance import StoreInfo
+    from matchbandit.leagues import Store
 
 
-@prints_output
-def info(store: StoreUrl = DEFAULT_STORE) -> Output:
+@on_store
+def info(store: "Store") -> Output:
     """Describe a store: its size, and what it contains."""
-    with open_store(store) as opened:
-        description = opened.info()
-
-    def print_text() -> None:
-        print_table(("store", description.url), _rows(description))
-        for status in description.inactive:
-            until = f", erased after {format_time(status.erase_after)}" if status.erase_after else ""
-            typer.echo(f"{status.name}: {status.status} at {format_time(status.since or '')}{until}")
-
-    return Output(description, print_text)
+    description = store.info()
+    free = "" if description.free_bytes is None else f", {byte_size(description.free_bytes)} unused"
+    oldest = f", the oldest from {format_time(description.oldest_open)}" if description.oldest_open else ""
+    rows = [
+        ("schema version", str(description.version)),
+        ("size", f"{byte_size(description.size_bytes)}{free}"),
+        ("leagues", f"{grouped(description.leagues)}, {description.archived} archived, {description.deleted} deleted"),
+        ("changes", grouped(description.changes)),
+        ("open proposals", f"{grouped(description.open_proposals)}{oldest}"),
+        ("idempotency keys", grouped(description.idempotency_keys)),
+        ("tokens", grouped(description.tokens)),
+        ("sessions", grouped(description.sessions)),
+    ]
+    return Output(description, lambda: print_table(("store", description.url), rows))
 
 
 @prints_output
 def check(store: StoreUrl = DEFAULT_STORE) -> Output:
-    """Check the file, the tables and the log of every league.
+    """Check the database, and every league against its history.
 
-    Exit code 1: something is wrong. Decisions are not made again; `league verify` does that.
+    Exit code 1: something is wrong.
     """
-    from matchbandit.live.errors import LeagueError
-    from matchbandit.live.maintenance import StoreCheck
+    url = store_url(store)
+    from matchbandit.leagues.errors import LeagueError
+    from matchbandit.leagues.records import StoreCheck
 
     try:
-        with open_store(store) as opened:
+        with open_store(url) as opened:
             result = opened.check()
     except LeagueError as error:
         if error.code not in ("store-unusable", "damaged"):
             raise
-        result = StoreCheck(0, 0, (str(error),))
+        result = StoreCheck([str(error)], {})
+    problems = [*result.problems, *(problem for league in result.leagues.values() for problem in league)]
 
     def print_text() -> None:
         if result.ok:
-            typer.echo(f"no problems: {plural(result.leagues, 'league')}, {plural(result.events, 'event')} checked")
-        for problem in result.problems:
+            typer.echo(f"no problems: {plural(len(result.leagues), 'league')} checked")
+        for problem in problems:
             print_wrapped(problem)
 
-    data = {"ok": result.ok, "leagues": result.leagues, "events": result.events, "problems": result.problems}
-    return Output(data, print_text, exit_code=0 if result.ok else 1)
+    return Output({"ok": result.ok, **to_json_data(result)}, print_text, exit_code=0 if result.ok else 1)
 
 
 def _parse_age(text: str) -> timedelta:
-    seconds = parse_duration("--older-than", text).seconds
-    if seconds is None:
-        raise MatchbanditError("--older-than takes a duration such as 12h or 30d; got 'none'.")
     try:
-        return timedelta(seconds=seconds)
+        return timedelta(seconds=parse_duration("--older-than", text))
     except OverflowError:
         raise MatchbanditError(f"--older-than is at most 36500d; got {text!r}.") from None
 
 
-@prints_output
+OlderThan = Annotated[
+    timedelta,
+    typer.Option(
+        help="Age of idempotency keys, ended tokens and sessions; by default 30d.",
+        show_default=False,
+        **parsed_by(_parse_age, "DURATION"),
+    ),
+]
+
+
+@on_store
 def prune(
-    older_than: Annotated[
-        timedelta | None,
-        typer.Option(
-            help="Age of idempotency keys, ended tokens and sessions; by default 30d.",
-            show_default=False,
-            **parsed_by(_parse_age, "DURATION"),
-        ),
-    ] = None,
+    store: "Store",
+    older_than: OlderThan = timedelta(days=30),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be erased.")] = False,
-    store: StoreUrl = DEFAULT_STORE,
 ) -> Output:
     """Erase what is no longer needed.
 
     Old idempotency keys, ended tokens and sessions, and leagues that were deleted 30 days ago. A server does so every
     day.
     """
-    with open_store(store) as opened:
-        pruned = opened.prune(older_than=older_than, dry_run=dry_run)
+    pruned = store.prune(older_than=older_than, dry_run=dry_run)
     parts = [plural(pruned.keys, "key"), plural(pruned.tokens, "token"), plural(pruned.sessions, "session")]
     leagues = plural(len(pruned.leagues), "league")
     names = f" ({', '.join(pruned.leagues)})" if pruned.leagues else ""
     return Output(pruned, f"{'would erase' if dry_run else 'erased'} {', '.join(parts)} and {leagues}{names}")
 
 
-@prints_output
-def vacuum(store: StoreUrl = DEFAULT_STORE) -> Output:
+@on_store
+def vacuum(store: "Store") -> Output:
     """Return unused space to the disk.
 
     SQLite rewrites the file: this needs as much free space again, and nobody can write meanwhile.
     """
-    with open_store(store) as opened:
-        before = opened.info().size_bytes
-        opened.vacuum()
-        after = opened.info().size_bytes
-    data = {"before_bytes": before, "after_bytes": after}
-    return Output(data, f"{byte_size(before)} before, {byte_size(after)} now")
+    before = store.info().size_bytes
+    store.vacuum()
+    after = store.info().size_bytes
+    return Output({"before_bytes": before, "after_bytes": after}, f"{byte_size(before)} before, {byte_size(after)} now")
+
+
+@on_store
+def backup(store: "Store", file: Annotated[Path, argument("FILE", "The copy.")]) -> Output:
+    """Copy a SQLite store while others write to it.
+
+    The copy has all leagues and tokens as of one moment.
+    """
+    store.backup(file)
+    return Output({"file": str(file), "size_bytes": file.stat().st_size}, f"{file}: {byte_size(file.stat().st_size)}")
 
 
 VERBS: dict[str, Callable[..., None]] = {
@@ -119,19 +131,3 @@ VERBS: dict[str, Callable[..., None]] = {
     "backup": backup,
 }
 """In the order of --help."""
-
-
-def _rows(info: "StoreInfo") -> list[tuple[str, str]]:
-    free = "" if info.free_bytes is None else f", {byte_size(info.free_bytes)} unused"
-    oldest = f", the oldest from {format_time(info.oldest_open)}" if info.oldest_open else ""
-    return [
-        ("schema version", f"{info.schema_version}, by matchbandit {info.program}"),
-        ("created", format_time(info.created)),
-        ("size", f"{byte_size(info.size_bytes)}{free}"),
-        ("leagues", grouped(info.leagues)),
-        ("events", grouped(info.events)),
-        ("open proposals", f"{grouped(info.open_proposals)}{oldest}"),
-        ("idempotency keys", grouped(info.keys)),
-        ("tokens", grouped(info.tokens)),
-        ("sessions", grouped(info.sessions)),
-    ]

@@ -2,109 +2,88 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.completion import DEFAULT_STORE, complete_league
-from matchbandit.cli.league.parameters import StoreUrl, open_store
-from matchbandit.cli.output import Output, print_table, prints_output, to_json_data
-from matchbandit.cli.parameters import choice, parse_float, parsed_by
+from matchbandit.cli.completion import complete_league
+from matchbandit.cli.league.output import format_time
+from matchbandit.cli.league.parameters import on_store
+from matchbandit.cli.output import Output, print_records, to_json_data
+from matchbandit.cli.parameters import argument, choice, optional, parsed_by
 from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import parse_duration
 
 if TYPE_CHECKING:
-    from matchbandit.service.tokens import Token
-
-ScopeName = Literal["read", "play", "admin"]
-
-
-def _parse_days(text: str) -> timedelta:
-    days = parse_float("--days", text, example="365")
-    try:
-        return timedelta(days=days)
-    except (OverflowError, ValueError):
-        raise MatchbanditError(f"--days takes a number of days such as 365; got {text!r}.") from None
+    from matchbandit.leagues import Store
+    from matchbandit.leagues.tokens import Token
 
 
-@prints_output
+def _parse_lifetime(text: str) -> timedelta:
+    seconds = parse_duration("--expires", text)
+    if not 0 < seconds <= 36_500 * 86_400:
+        raise MatchbanditError(f"--expires is above 0s and at most 36500d; got {text!r}.")
+    return timedelta(seconds=seconds)
+
+
+_SCOPE, _LIFETIME = choice("scope", ("read", "play", "admin")), parsed_by(_parse_lifetime, "DURATION")
+_SCOPE_HELP = "What it may do; play is to ask and tell. Each includes those before it."
+_LEAGUE_HELP = "A league that it may access; may be repeated. By default all."
+
+
+@partial(on_store, create=True)
 def new(
-    label: Annotated[str, typer.Option(metavar="TEXT", help="What the token is for.", show_default=False)],
-    scope: Annotated[
-        ScopeName,
-        typer.Option(
-            help="What it may do; play is to ask and tell. Each includes those before it.",
-            **choice("scope", get_args(ScopeName)),
-        ),
-    ] = "play",
-    league: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A league that it may access; may be repeated. By default all.",
-            autocompletion=complete_league,
-        ),
-    ] = None,
-    days: Annotated[
-        timedelta | None,
-        typer.Option(
-            help="Days until it expires; by default it does not.",
-            show_default=False,
-            **parsed_by(_parse_days, "NUMBER"),
-        ),
-    ] = None,
-    store: StoreUrl = DEFAULT_STORE,
+    store: "Store",
+    label: Annotated[str, optional("What the token is for.", metavar="TEXT")],
+    scope: Annotated[str, typer.Option(help=_SCOPE_HELP, **_SCOPE)] = "play",
+    league: Annotated[list[str] | None, optional(_LEAGUE_HELP, metavar="NAME", autocompletion=complete_league)] = None,
+    expires: Annotated[timedelta | None, optional("How long it is valid: 365d; by default forever.", _LIFETIME)] = None,
 ) -> Output:
     """Create a token.
 
     It is printed once, on stdout. The store has only its hash.
     """
-    with open_store(store, create=True) as opened:
-        from matchbandit.service import tokens
+    from matchbandit.leagues import tokens
 
-        token, secret = tokens.create(opened, label, scope=scope, leagues=league or None, lifetime=days)
-        missing = sorted(set(league or ()) - set(opened.leagues(archived=True)))
+    token, secret = tokens.create(store, label, scope=scope, leagues=league or None, lifetime=expires)
+    known = {info.slug for each in ("active", "archived") for info in store.leagues(slugs=league or [], status=each)}
 
     def print_text() -> None:
         typer.echo(secret)
         typer.echo(f"{token.label}: {token.scope}, {_leagues(token)}. Store it now: it is not shown again.", err=True)
-        for name in missing:
+        for name in sorted(set(league or ()) - known):
             typer.echo(f"warning: there is no league {name!r} yet; the token will apply once there is.", err=True)
 
     return Output({**to_json_data(token), "token": secret}, print_text)
 
 
-@prints_output
-def list_(store: StoreUrl = DEFAULT_STORE) -> Output:
+@on_store
+def list_(store: "Store") -> Output:
     """List all tokens, without their secrets."""
-    with open_store(store) as opened:
-        from matchbandit.service import tokens
+    from matchbandit.leagues import tokens
 
-        listing, now = tokens.list_all(opened), opened.now()
+    listing, now = tokens.list_all(store), store.now()
     if not listing:
         return Output([], "no token yet. Create one: matchbandit token new --label TEXT")
+    heads = ("id", "label", "scope", "leagues", "created", "ends")
     rows = [
-        (token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now)) for token in listing
+        (each.id, each.label, each.scope, _leagues(each), format_time(each.created_at), _end(each, now))
+        for each in listing
     ]
-    return Output(
-        [{**to_json_data(token), "ended": token.end_reason(now) is not None} for token in listing],
-        lambda: print_table(("id", "label", "scope", "leagues", "created", "ends"), rows),
-    )
+    return Output(listing, lambda: print_records(rows, heads))
 
 
-@prints_output
-def revoke(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token in `token list`.", show_default=False)],
-    store: StoreUrl = DEFAULT_STORE,
-) -> Output:
+@on_store
+def revoke(store: "Store", id: Annotated[str, argument("ID", "Id of the token in `token list`.")]) -> Output:
     """Revoke a token at once.
 
     Running servers notice within a second.
     """
-    with open_store(store) as opened:
-        from matchbandit.service import tokens
+    from matchbandit.leagues import tokens
 
-        token = tokens.revoke(opened, id)
-    return Output(token, f"{token.id} ({token.label}): revoked at {token.revoked}")
+    token = tokens.revoke(store, id)
+    return Output(token, f"{token.id} ({token.label}): revoked at {format_time(token.revoked_at)}")
 
 
 VERBS: dict[str, Callable[..., None]] = {"new": new, "list": list_, "revoke": revoke}
@@ -116,8 +95,7 @@ def _leagues(token: "Token") -> str:
 
 
 def _end(token: "Token", now: str) -> str:
-    if token.revoked is not None:
-        return f"revoked {token.revoked[:10]}"
-    if token.expires is None:
-        return "never"
-    return f"{'expired ' if token.end_reason(now) else ''}{token.expires[:10]}"
+    if token.revoked_at is not None:
+        return f"revoked {format_time(token.revoked_at)}"
+    expired = "" if token.is_valid(now) else "expired "
+    return "never" if token.expires_at is None else f"{expired}{format_time(token.expires_at)}"

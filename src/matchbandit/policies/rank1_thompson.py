@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Edges, Pairs, Selection, player_edge
+from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.counts_policy import CountsPolicy
@@ -84,6 +84,13 @@ def sits_out(byes: Counts, last_bye: Counts) -> int:
         if first < 0 or byes[i] < byes[first] or (byes[i] == byes[first] and last_bye[i] < last_bye[first]):
             first = i
     return first
+
+
+@compiled
+def player_edge(i: int, j: int, n_items: int) -> int:
+    """The edge of two of n players, in either order: `MonopartiteGraph.edges` for compiled code."""
+    low, high = min(i, j), max(i, j)
+    return low * (2 * n_items - low - 1) // 2 + high - low - 1
 
 
 @compiled

@@ -25,6 +25,12 @@ def never(arrays: Any) -> bool:
     return False
 
 
+@compiled
+def succeeds(reward: float, rng: np.random.Generator) -> bool:
+    """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
+    return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
+
+
 class RoundPolicy(Policy):
     """A policy written as two functions on a NamedTuple of arrays and numbers.
 

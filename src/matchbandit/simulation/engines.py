@@ -9,6 +9,7 @@ import numpy as np
 
 from matchbandit.compiled import compiled, inlined
 from matchbandit.errors import MatchbanditError, unknown, warn_user
+from matchbandit.fingerprint import is_compiled
 from matchbandit.graphs import Edges
 from matchbandit.plans import Tally
 from matchbandit.plans.base import Cells
@@ -263,6 +264,8 @@ def _make_loop(
 @cache
 def _compiled_loop(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., tuple[int, int]]:
     """The loop of this policy with this way to draw a reward, compiled if the policy's functions are."""
+    if not is_compiled(draw_one):  # that of a built-in distribution: `rewards` does not import numba
+        draw_one = compiled(draw_one)
     if is_plain(kind):
         return _make_loop(kind.choose, kind.update, kind.finished, draw_one)
     return compiled(_make_loop(inlined(kind.choose), inlined(kind.update), inlined(kind.finished), inlined(draw_one)))

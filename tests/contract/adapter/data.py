@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import matchbandit as mb
 from contract import inputs
-from matchbandit.live import Store
+from matchbandit.leagues import Store
 from matchbandit.rewards import parse_rewards
 
 DIVIDERS = {"csv": ",", "csv with semicolons": ";", "csv with tabs": "\t"}
@@ -126,23 +126,25 @@ def rank_league(
         for _ in range(2):
             proposal = league.ask()
             proposals.append(proposal)
-            league.tell(proposal.number, dict(zip(proposal.pairs, cycle(outcomes), strict=False)))
+            league.tell(
+                proposal.number, dict(zip((pair.names for pair in proposal.pairs), cycle(outcomes), strict=False))
+            )
         league.leave(*leave)
         proposals.append(league.ask())
-        ranking = league.ranking()
-        history = league.history()
+        ranking = league.ranking().rows
+        history = league.summaries()
     return {
         "expected": [proposal.expected for proposal in proposals],
         "best": [proposal.best for proposal in proposals],
         "achieved": [summary.reward for summary in history],
-        "expected_of_played": [summary.expected_of_told for summary in history],
-        "place": [standing.place for standing in ranking],
+        "expected_of_played": [summary.expected_so_far for summary in history],
+        "place": [standing.rank for standing in ranking],
         "name": [standing.name for standing in ranking],
         "side": [standing.side for standing in ranking],
         "estimate": [standing.estimate for standing in ranking],
         "low": [standing.low for standing in ranking],
         "high": [standing.high for standing in ranking],
-        "meetings": [standing.meetings for standing in ranking],
+        "meetings": [standing.results for standing in ranking],
         "mean": [standing.mean for standing in ranking],
         "byes": [standing.byes for standing in ranking],
     }

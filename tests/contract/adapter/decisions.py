@@ -8,7 +8,7 @@ import numpy as np
 import matchbandit as mb
 from contract import inputs, validity
 from matchbandit import solvers
-from matchbandit.live import Store
+from matchbandit.leagues import Store
 from matchbandit.rewards import parse_rewards
 
 MAX_PLAYERS_EXACT = 300
@@ -106,13 +106,15 @@ def ask_league(
             no_rematch=no_rematch,
         )
         league.exclude([(left[i], right[j]) for i, j in excluded])
-        league.wish([(left[i], right[j]) for i, j in pinned])
+        league.pin([(left[i], right[j]) for i, j in pinned])
         proposals = []
         for request in asks:
             absent = {everyone[place] for place in request["absent"]}
             fixed_pairs = [(left[i], right[j]) for i, j in request["fixed"]]
             proposal = league.ask(available=[name for name in everyone if name not in absent], fixed=fixed_pairs)
-            pairs = np.array([[numbers[a], numbers[b]] for a, b in proposal.pairs], dtype=np.int64).reshape(-1, 2)
+            pairs = np.array(
+                [[numbers[name] for name in pair.names] for pair in proposal.pairs], dtype=np.int64
+            ).reshape(-1, 2)
             constraints = inputs.Rules(
                 present=np.array([name not in absent for name in everyone]),
                 forbidden=np.array(excluded, dtype=np.int64).reshape(-1, 2),
@@ -120,7 +122,7 @@ def ask_league(
             facts = {
                 "n_pairs": len(pairs),
                 "violation": validity.violation(pairs, items, constraints),
-                "fixed": [list(pair) for pair in proposal.fixed],
+                "fixed": [list(pair.names) for pair in proposal.pairs if pair.fixed],
                 "byes": proposal.byes,
                 "expected": proposal.expected,
                 "best": proposal.best,

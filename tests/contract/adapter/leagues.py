@@ -10,7 +10,7 @@ from typing import Any
 from clocks import Clock
 
 from contract import inputs
-from matchbandit.live import VOID, League, LeagueError, Store
+from matchbandit.leagues import VOID, League, LeagueError, Store
 
 Step = dict[str, Any]
 SLUG = "contract"
@@ -91,8 +91,8 @@ class _Script:
         if "number" in step:
             return [tuple(pair) for pair in step["pairs"]]
         if step["by"] == "ids":
-            return list(self.proposals[step["ask"]].ids)
-        return list(self.league.proposal(self._number(step)).pairs)
+            return [pair.ids for pair in self.proposals[step["ask"]].pairs]
+        return [pair.names for pair in self.league.proposal(self._number(step)).pairs]
 
     def _outcomes(self, step: Step) -> dict[Any, Any]:
         """Outcomes by the position of the pair in its proposal; those beyond its last pair are left out."""
@@ -110,16 +110,16 @@ class _Script:
         self.proposals[-1] = proposal
         answer = {
             "number": proposal.number,
-            "pairs": proposal.pairs,
+            "pairs": [pair.names for pair in proposal.pairs],
             "byes": proposal.byes,
             "due": proposal.due,
             "expected": proposal.expected,
             "best": proposal.best,
         }
-        if proposal.fixed:
-            answer["fixed"] = proposal.fixed
+        if any(pair.fixed for pair in proposal.pairs):
+            answer["fixed"] = [pair.names for pair in proposal.pairs if pair.fixed]
         if proposal.propensity_draws:
-            answer["propensities"] = [proposal.propensities.get(pair) for pair in proposal.pairs]
+            answer["propensities"] = [pair.propensity for pair in proposal.pairs]
         return answer
 
     def _tell(self, step: Step) -> Any:
@@ -139,7 +139,7 @@ class _Script:
 
     def _proposal(self, step: Step) -> Any:
         proposal = self.league.proposal(self._number(step))
-        return [[*pair, _text(proposal.outcomes.get(pair))] for pair in proposal.pairs]
+        return [[*pair.names, _text(pair.outcome)] for pair in proposal.pairs]
 
     def _join(self, step: Step) -> Any:
         return [_item(item) for item in self.league.join(*step["names"], side=step.get("side"))]
@@ -154,23 +154,23 @@ class _Script:
         return _item(self.league.rename(step["old"], step["new"], side=step.get("side")))
 
     def _erase_name(self, step: Step) -> Any:
-        return _item(self.league.forget(step["name"], side=step.get("side")))
+        return _item(self.league.erase_name(step["name"], side=step.get("side")))
 
     def _exclude(self, step: Step) -> Any:
         self.league.exclude([tuple(pair) for pair in step["pairs"]])
 
     def _unexclude(self, step: Step) -> Any:
-        self.league.allow([tuple(pair) for pair in step["pairs"]])
+        self.league.unexclude([tuple(pair) for pair in step["pairs"]])
 
     def _pin(self, step: Step) -> Any:
-        self.league.wish([tuple(pair) for pair in step["pairs"]])
+        self.league.pin([tuple(pair) for pair in step["pairs"]])
 
     def _unpin(self, step: Step) -> Any:
-        self.league.unwish([tuple(pair) for pair in step["pairs"]])
+        self.league.unpin([tuple(pair) for pair in step["pairs"]])
 
     def _configure(self, step: Step) -> Any:
-        about = self.league.configure(**_settings(step["settings"]))
-        return {name: _text(about[name]) for name in step["settings"]}
+        settings = self.league.configure(**_settings(step["settings"])).settings
+        return {name: settings[name] for name in step["settings"]}
 
     def _wait(self, step: Step) -> Any:
         self.clock.forward(seconds=step["seconds"])
@@ -187,31 +187,30 @@ class _Script:
 
 def _contents(current: League) -> dict[str, Any]:
     """What a league holds."""
-    about = current.about()
     return {
         "items": [_item(item) for item in current.items()],
         "ranking": [
             {
-                "rank": row.place,
+                "rank": row.rank,
                 "name": row.name,
                 "side": row.side,
                 "estimate": row.estimate,
                 "low": row.low,
                 "high": row.high,
-                "results": row.meetings,
+                "results": row.results,
                 "mean": row.mean,
                 "byes": row.byes,
             }
             for row in current.ranking()
         ],
-        "results": current.results(),
+        "results": [[*row.names, row.count, row.total] for row in current.results(limit=10**6)],
         "history": [
-            [row.number, row.pairs, row.void, row.reward, row.expected_of_told, row.expected, row.best]
-            for row in current.history()
+            [row.number, row.pairs, row.void, row.reward, row.expected_so_far, row.expected, row.best]
+            for row in current.summaries()
         ],
-        "open": [proposal.number for proposal in current.open_proposals()],
-        "exclusions": about["exclusions"],
-        "pins": about["wishes"],
+        "open": [proposal.number for proposal in current.proposals(open_only=True, limit=1000)],
+        "exclusions": [rule.names for rule in current.rules("exclude")],
+        "pins": [rule.names for rule in current.rules("pin")],
     }
 
 
@@ -229,11 +228,11 @@ def _text(value: Any) -> Any:
 
 def _receipt(receipt: Any) -> list[int]:
     """Number of the proposal, new and repeated outcomes, pairs still without one."""
-    return [receipt.proposal, receipt.booked, receipt.repeated, receipt.waiting]
+    return [receipt.proposal, receipt.recorded, receipt.repeated, receipt.waiting]
 
 
 def _item(item: Any) -> list[Any]:
-    return [item.id, item.name, item.side, item.active, item.forgotten, item.byes]
+    return [item.id, item.name, item.side, item.active, item.erased, item.byes]
 
 
 def _or_code(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -271,11 +270,11 @@ def _create(store: Store, folder: Path, request: Step) -> Any:
 
 
 def _open(store: Store, folder: Path, request: Step) -> Any:
-    return store.open(request["slug"]).name
+    return store.open(request["slug"]).slug
 
 
 def _list(store: Store, folder: Path, request: Step) -> Any:
-    return store.leagues()
+    return [info.slug for info in store.leagues()]
 
 
 def _export(store: Store, folder: Path, request: Step) -> Any:
@@ -283,7 +282,7 @@ def _export(store: Store, folder: Path, request: Step) -> Any:
 
 
 def _import(store: Store, folder: Path, request: Step) -> Any:
-    return store.import_league(folder / request["file"], slug=request["slug"]).name
+    return store.import_league(folder / request["file"], slug=request["slug"]).slug
 
 
 def _write(store: Store, folder: Path, request: Step) -> Any:

@@ -2,44 +2,13 @@
 
 from collections.abc import Callable
 
-from matchbandit.cli.league.maintenance import archive, backup, delete, export, import_, restore, verify
-from matchbandit.cli.league.proposals import ask, correct, tell, void
+from matchbandit.cli.league.items import join, leave, rename, rule
+from matchbandit.cli.league.leagues import archive, delete, export, import_, new, restore, set_
+from matchbandit.cli.league.proposals import ask, tell
 from matchbandit.cli.league.replay import replay
-from matchbandit.cli.league.roster import allow, exclude, forget, join, leave, rename, unwish, wish
-from matchbandit.cli.league.settings import new, set_
-from matchbandit.cli.league.views import events, fit, history, list_, meetings, ranking, shadow, show, why
+from matchbandit.cli.league.show import list_, ranking, show, why
 
-VERBS: dict[str, Callable[..., None]] = {
-    "new": new,
-    "ask": ask,
-    "tell": tell,
-    "correct": correct,
-    "void": void,
-    "list": list_,
-    "show": show,
-    "ranking": ranking,
-    "why": why,
-    "fit": fit,
-    "history": history,
-    "meetings": meetings,
-    "events": events,
-    "join": join,
-    "leave": leave,
-    "rename": rename,
-    "forget": forget,
-    "exclude": exclude,
-    "allow": allow,
-    "wish": wish,
-    "unwish": unwish,
-    "set": set_,
-    "shadow": shadow,
-    "replay": replay,
-    "verify": verify,
-    "export": export,
-    "import": import_,
-    "backup": backup,
-    "archive": archive,
-    "restore": restore,
-    "delete": delete,
-}
+_QUESTIONS = (new, list_, show, ask, tell, why, ranking)
+_CHANGES = (join, leave, rename, rule, set_, replay, export, import_, archive, restore, delete)
+VERBS: dict[str, Callable[..., None]] = {verb.__name__.rstrip("_"): verb for verb in (*_QUESTIONS, *_CHANGES)}
 """In the order of --help."""

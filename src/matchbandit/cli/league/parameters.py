@@ -1,82 +1,32 @@
-"""Parameters of the league commands, the parsers of their values, and access to the store."""
+"""What the league commands share: access to the store, parameters, and the parsers of names and pairs."""
 
 import csv
-import re
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
+from difflib import get_close_matches
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.completion import STORE_VARIABLE, complete_league
-from matchbandit.cli.parameters import Setting, choice, integer, merge_settings, parse_float, parse_setting, parsed_by
+from matchbandit.cli.completion import DEFAULT_STORE, STORE_VARIABLE, complete_league, sqlite_file
+from matchbandit.cli.output import Output, prints_output, set_parameters
+from matchbandit.cli.parameters import argument, optional
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 
 if TYPE_CHECKING:
-    from matchbandit.live.league import League
-    from matchbandit.live.records import Outcome
-    from matchbandit.live.store import Store
-
-    Outcomes = list[tuple[str, str, Outcome]]
+    from matchbandit.leagues import League, Store
 
 Names = tuple[str, str]
 BY = "shell"
-"""The actor in the audit trail; not the user's name, which is personal data."""
-_COMMA = re.compile(r"\s*,\s*")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw])")
-
-# --- parameters ---
-
-StoreUrl = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        envvar=STORE_VARIABLE,
-        help="The store of the leagues: a file, sqlite:///FILE or postgresql://….",
-    ),
-]
-LeagueName = Annotated[
-    str,
-    typer.Argument(metavar="LEAGUE", help="Name of the league.", show_default=False, autocompletion=complete_league),
-]
-OptionalLeagueName = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[LEAGUE]",
-        help="Name of the league; by default all leagues of the store.",
-        show_default=False,
-        autocompletion=complete_league,
-    ),
-]
-ProposalNumber = Annotated[
-    int,
-    typer.Argument(help="Number of the proposal.", show_default=False, **integer("NUMBER", metavar="NUMBER")),
-]
-KindName = Literal["players", "sides"]
-Kind = Annotated[
-    KindName | None,
-    typer.Option(
-        help="Are the items in the file on one side (players) or on two? By default inferred from their names.",
-        show_default=False,
-        **choice("kind of results", get_args(KindName)),
-    ),
-]
-OnMissingName = Literal["error", "skip"]
-OnMissing = Annotated[
-    OnMissingName | None,
-    typer.Option(
-        help="What to do with rows of the file without a name; by default error.",
-        show_default=False,
-        **choice("choice of on_missing", get_args(OnMissingName)),
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(metavar="ROLE=COLUMN", help="Columns of the file: first=ad,second=slot,reward=clicked."),
-]
+"""Who acts, in the history; not the user's name, which is personal data."""
+_STORE_HELP = "The store of the leagues: a file, sqlite:///FILE or postgresql://…."
+StoreUrl = Annotated[str, typer.Option("--store", metavar="URL", envvar=STORE_VARIABLE, help=_STORE_HELP)]
+LeagueName = Annotated[str, argument("LEAGUE", "Name of the league.", autocompletion=complete_league)]
+SomeLeague = Annotated[str | None, argument("[LEAGUE]", "Name of the league.", autocompletion=complete_league)]
+Side = Annotated[str | None, optional("The side of the item, in a league of two sides.", metavar="NAME")]
 
 # --- store ---
 
@@ -85,15 +35,12 @@ Columns = Annotated[
 def open_store(url: str, *, create: bool = False) -> "Iterator[Store]":
     """Open the store at this URL; a missing file is an error unless it may be created."""
     url = store_url(url)
-    from matchbandit.live import Store
-    from matchbandit.live.database import sqlite_file
-
     file = sqlite_file(url)
     if file is not None and not create and not file.exists():
-        raise MatchbanditError(
-            f"there is no store {str(file)!r}. `matchbandit league new` creates one; --store, or the variable "
-            f"{STORE_VARIABLE}, names another."
-        )
+        others = f"--store, or the variable {STORE_VARIABLE}, names another"
+        raise MatchbanditError(f"there is no store {str(file)!r}. `matchbandit league new` creates one; {others}.")
+    from matchbandit.leagues import Store
+
     with Store(url) as store:
         yield store
 
@@ -110,36 +57,82 @@ def store_url(text: str) -> str:
     return text if "://" in text else URL.create("sqlite", database=text).render_as_string()
 
 
-@contextmanager
-def open_league(url: str, name: str) -> "Iterator[League]":
-    """Open the league with this name."""
-    with open_store(url) as store:
-        yield store.open(name)
+def on_store(function: Callable[..., Output], *, create: bool = False) -> Callable[..., None]:
+    """Make a command of a function whose first parameter is an open store: add --store and --json."""
+
+    @wraps(function)
+    def command(*, store: str = DEFAULT_STORE, **options: Any) -> Output:
+        with open_store(store, create=create) as opened:
+            return function(opened, **options)
+
+    _, *parameters = inspect.signature(function).parameters.values()
+    option = inspect.Parameter("store", inspect.Parameter.KEYWORD_ONLY, default=DEFAULT_STORE, annotation=StoreUrl)
+    set_parameters(command, [*parameters, option])
+    return prints_output(command)
 
 
-# --- parsers ---
+def _open_league(store: "Store", slug: str) -> "League":
+    """The league of this name; if there is none, the error says which is meant, or that it is deleted."""
+    from matchbandit.leagues import LeagueError
+
+    try:
+        return store.open(slug)
+    except LeagueError as error:
+        if error.code != "unknown-league":
+            raise
+        hint = "`matchbandit league list` lists all."
+        near = get_close_matches(slug, [info.slug for info in store.leagues(limit=None)], n=1)
+        if near:
+            hint = f"Did you mean {near[0]!r}?"
+        if any(info.slug == slug for info in store.leagues(limit=None, status="deleted")):
+            hint = f"It was deleted; `matchbandit league restore {slug}` brings it back."
+        raise MatchbanditError(f"{error} {hint}") from None
 
 
-def parse_names(texts: Iterable[str] | None, known: Iterable[str] = ()) -> list[str]:
-    """Parse names separated by commas, as in a line of CSV: a name with a comma is quoted, unless it is `known`.
+def on_league(function: Callable[..., Output]) -> Callable[..., None]:
+    """Make a command of a function whose first parameter is a league: add its name, --store and --json."""
 
-    >>> parse_names(["ann, bob", '"Dee, Jr.",eve'])
-    ['ann', 'bob', 'Dee, Jr.', 'eve']
-    >>> parse_names(["eve, Dee, Jr."], ["Dee, Jr.", "eve"])
-    ['eve', 'Dee, Jr.']
+    @wraps(function)
+    def command(store: "Store", league: str, **options: Any) -> Output:
+        return function(_open_league(store, league), **options)
+
+    first, *parameters = inspect.signature(function).parameters.values()
+    set_parameters(command, [first.replace(name="store"), first.replace(annotation=LeagueName), *parameters])
+    return on_store(command)
+
+
+def with_options(function: Callable[..., Output], *, name: str, options: dict[str, Any]) -> Callable[..., Output]:
+    """Add options to a command, which gets those that were typed as one dict by this name."""
+
+    @wraps(function)
+    def command(*args: Any, **typed: Any) -> Output:
+        given = {key: value for key in options if (value := typed.pop(key)) is not None}
+        return function(*args, **typed, **{name: given})
+
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != name]
+    keyword = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
+    set_parameters(command, [*parameters, *(keyword(key, annotation=kind) for key, kind in options.items())])
+    return command
+
+
+# --- names and pairs ---
+
+
+def item_names(league: "League") -> list[str]:
+    """Return the names of all items, in the order of their ids."""
+    return [item.name for item in league.items()]
+
+
+def parse_names(texts: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Parse names separated by commas, as in a line of CSV; a `known` name that contains a comma may stand alone.
+
+    >>> parse_names(["ann, bob", '"Dee, Jr.",eve', "Fay, Jr."], ["Fay, Jr."])
+    ['ann', 'bob', 'Dee, Jr.', 'eve', 'Fay, Jr.']
     """
-    with_comma = {_COMMA.sub(",", name): name for name in known if "," in name}
-    max_cells = 1 + max((name.count(",") for name in with_comma), default=0)
-    names: list[str] = []
-    for text in texts or []:
-        cells = [cell.strip() for line in csv.reader([text], skipinitialspace=True) for cell in line]
-        while cells:
-            ends = [end for end in range(min(max_cells, len(cells)), 1, -1) if ",".join(cells[:end]) in with_comma]
-            end = ends[0] if ends else 1
-            name = ",".join(cells[:end])
-            names += [with_comma.get(name, name)] if name else []
-            del cells[:end]
-    return names
+    cells: list[str] = []
+    for text in texts:
+        cells += [text] if text in known else next(csv.reader([text], skipinitialspace=True), [])
+    return [cell.strip() for cell in cells if cell.strip()]
 
 
 def parse_pair(text: str, known: Callable[[], Iterable[str]]) -> Names:
@@ -151,104 +144,10 @@ def parse_pair(text: str, known: Callable[[], Iterable[str]]) -> Names:
     ('c++', 'java')
     """
     splits = [(text[:k].strip(), text[k + 1 :].strip()) for k, character in enumerate(text) if character == "+"]
-    splits = [(first, second) for first, second in splits if first and second]
+    splits = [split for split in splits if all(split)]
     if len(splits) > 1:
         names = set(known())
         splits = [split for split in splits if names.issuperset(split)]
     if len(splits) != 1:
         raise MatchbanditError(f"a pair is typed like ann+bob, with the names of two items; got {text!r}.")
     return splits[0]
-
-
-def parse_pairs(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> list[Names]:
-    """Parse the pairs of `ann+bob cem+dee`."""
-    return [parse_pair(text, known) for text in texts]
-
-
-def parse_outcome(text: str, *, where: str) -> "Outcome":
-    """Parse a number, or `void` for a pair that never met.
-
-    >>> parse_outcome("0.5", where="ann+bob"), parse_outcome("void", where="ann+bob")
-    (0.5, VOID)
-    """
-    from matchbandit.live import VOID
-
-    if text.strip().lower() == "void":
-        return VOID
-    try:
-        return float(text)
-    except ValueError:
-        raise MatchbanditError(
-            f"{where}: an outcome is a number, what the pair achieved together, or void if it never met; got {text!r}."
-        ) from None
-
-
-def parse_outcomes(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> "Outcomes":
-    """Parse the outcomes of `ann+bob=1 cem+dee=void`.
-
-    >>> parse_outcomes(["ann+bob=1", "cem+dee=void"], list)
-    [('ann', 'bob', 1.0), ('cem', 'dee', VOID)]
-    """
-    outcomes: Outcomes = []
-    for text in texts:
-        pair, equals, outcome = text.rpartition("=")
-        if not equals:
-            raise MatchbanditError(f"an outcome is typed like ann+bob=1 or ann+bob=void; got {text!r}.")
-        outcomes.append((*parse_pair(pair, known), parse_outcome(outcome, where=pair)))
-    return outcomes
-
-
-class Duration(NamedTuple):
-    """A duration that was typed; None for `none`."""
-
-    seconds: float | None
-
-
-def parse_duration(name: str, text: str) -> Duration:
-    """Parse a duration such as 90m, 12h or 3d, or `none`.
-
-    >>> parse_duration("--deadline", "3d"), parse_duration("--deadline", "none")
-    (Duration(seconds=259200.0), Duration(seconds=None))
-    """
-    if text.strip().lower() == "none":
-        return Duration(None)
-    match = _DURATION.fullmatch(text.strip().lower())
-    if match is None:
-        raise MatchbanditError(f"{name} takes a duration such as 90m, 12h, 3d or 2w, or none; got {text!r}.")
-    return Duration(float(match[1]) * _SECONDS[match[2]])
-
-
-def duration_option(name: str) -> dict[str, Any]:
-    """Return the arguments of `typer.Option` for durations."""
-    return parsed_by(lambda text: parse_duration(name, text), "DURATION")
-
-
-def parse_default(text: str) -> "Outcome":
-    """Parse what is recorded when a deadline passes: `void`, or a number."""
-    from matchbandit.live import VOID
-
-    return VOID if text.strip().lower() == "void" else parse_float("--default", text, example="0, or void")
-
-
-def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
-    """Parse the columns of a file, from `first=ad,second=slot` or from one such option for each.
-
-    >>> parse_columns(["first=ad,second=007", "reward=clicked, or not"])
-    {'first': 'ad', 'second': '007', 'reward': 'clicked, or not'}
-    """
-    parts: list[str] = []
-    for text in texts or []:
-        first, *more = text.split(",")
-        parts.append(first)
-        for part in more:  # a comma that no role follows belongs to the name of a column
-            if "=" in part:
-                parts.append(part.strip())
-            else:
-                parts[-1] += f",{part}"
-    return merge_settings("--column", map(_parse_column, parts))
-
-
-def _parse_column(text: str) -> Setting:
-    """Parse role=column; the name of a column stays as it is typed, also if it looks like a number."""
-    setting = parse_setting("--column", text)
-    return setting._replace(value=text.partition("=")[2])

@@ -11,7 +11,8 @@ from matchbandit.graphs import Edges
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.combinatorial import CombinatorialArrays
 from matchbandit.policies.index_policy import IndexPolicy
-from matchbandit.rewards import Counts, Floats, succeeds
+from matchbandit.policies.round_policy import succeeds
+from matchbandit.rewards import Counts, Floats
 
 
 @compiled

@@ -10,8 +10,8 @@ from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.options import whole_between
-from matchbandit.policies.round_policy import RoundPolicy
-from matchbandit.rewards import Counts, Floats, succeeds
+from matchbandit.policies.round_policy import RoundPolicy, succeeds
+from matchbandit.rewards import Counts, Floats
 
 Gamma = Annotated[int, whole_between("gamma", 1, 10**9)]
 """γ: the leader is played at every γ-th time that it leads."""

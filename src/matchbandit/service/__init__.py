@@ -1,1 +1,0 @@
-"""Leagues over HTTP: a JSON API, a dashboard, and the keys to both."""
