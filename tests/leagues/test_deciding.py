@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playing import play, product
 
-from matchbandit.leagues import League, LeagueError, Store, deciding
+from matchbandit.leagues import VOID, League, LeagueError, Store, deciding
 from matchbandit.leagues.constraints import assign_bye
 from matchbandit.leagues.records import Proposal
 from matchbandit.leagues.state import CachedLeague
@@ -226,3 +226,18 @@ def test_decide_leaves_its_inputs_unchanged(sqlite_store):
     assert deciding.decide(inputs) == deciding.decide(inputs)
     assert np.array_equal(inputs.constraints.present, present)
     assert assign_bye(inputs.constraints).bye is not None
+
+
+def test_a_policy_in_memory_forgets_results_that_were_corrected_away(sqlite_url, tmp_path):
+    with Store(sqlite_url) as store:
+        club = store.create("club", players=[f"p{k}" for k in range(6)], policy="cucb", seed=1)
+        for _ in range(4):
+            proposal = club.ask()
+            club.tell(proposal.number, {pair: k % 2 for k, pair in enumerate(proposal.pairs)})
+        club.ask()
+        club.correct(2, dict.fromkeys(club.proposal(2).pairs, VOID))
+        store.backup(tmp_path / "copy.db")
+        with Store(f"sqlite:///{tmp_path}/copy.db") as copy:
+            here, there = club.ask().pairs, copy.open("club").ask().pairs
+        assert [pair.ids for pair in here] == [pair.ids for pair in there]
+        assert [pair.value for pair in here] == pytest.approx([pair.value for pair in there])
