@@ -192,7 +192,9 @@ def attacks(given: dict[str, Any]) -> dict[str, list[Request]]:
         "export": get("/export"),
         "progress": get("/progress", "/summaries?limit=1000"),
         "search": get("/items?limit=1000&search=9", "/ranking?search=9"),
-        "dashboard": pages("/leagues/wide", "/leagues/wide/history", "/leagues/wide/proposals/8", "/leagues"),
+        "dashboard": pages(
+            "/leagues/wide", "/leagues/wide/history", "/leagues/wide/proposals/8", "/leagues/wide/results", "/"
+        ),
         "asks of 5,000": [Request("POST", proposals, play)],
         "asks of cts-beta, 300": [Request("POST", "/v1/leagues/cts-300/proposals", given["cts-300"])],
         "asks of cts-beta, 800": [Request("POST", "/v1/leagues/cts-800/proposals", given["cts-800"])],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from random import uniform
@@ -89,15 +89,16 @@ class League:
 
         # Decide without a transaction, and again if another process proposed or changed a rule meanwhile.
         last_try = monotonic() + self.store.database.timeout
-        for n_tries in count(1):
+        n_tries = 0
+        while True:
             with self.store.deciding(self.slug):  # two threads at once would conflict anyway
-                proposal = self._ask(request, names, pairs, by, locked=n_tries > MAX_TRIES)
+                proposal = self._ask(request, names, pairs, by, locked=n_tries >= MAX_TRIES)
+            n_tries += 1
             if proposal is not None:
                 return proposal
             if monotonic() > last_try:
                 raise LeagueError("store-busy", f"others change the league {self.slug!r} all the time. Try again.")
             sleep(uniform(0.0, MAX_PAUSE_S))
-        raise AssertionError("the loop ends by itself")
 
     def _ask(
         self, request: Request, names: list[Name] | None, fixed: list[Any] | None, by: str, *, locked: bool

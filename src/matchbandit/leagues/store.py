@@ -49,8 +49,9 @@ _status = case(
 class Store(AbstractContextManager["Store"]):
     """Leagues in one database; thread-safe, and several processes may share it.
 
-    >>> with Store("sqlite:///:memory:") as store:  # doctest: +SKIP
-    ...     club = store.create("club", players=["ann", "bob"])
+    >>> with Store("sqlite://") as store:  # in memory, for tests
+    ...     store.create("club", players=["ann", "bob"]).ask().pairs[0].names
+    ('ann', 'bob')
     """
 
     def __init__(
