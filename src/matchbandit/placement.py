@@ -10,8 +10,7 @@ import numpy as np
 from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.figures import Chart, draw_to
-from matchbandit.figures.picture import picture_file
+from matchbandit.figures import Chart
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
 from matchbandit.problems import Problem

@@ -1,12 +1,18 @@
-"""The description of a chart that both renderers draw: lines, bands, marks and texts."""
+"""Charts as data: series with bands, rules, titles and axes; drawn with matplotlib, described in Vega-Lite."""
 
+import os
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.extras import need
 from matchbandit.formatting import grouped, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Numbers = NDArray[np.float64]
 Kind = Literal["line", "points", "cloud", "reference"]
@@ -18,7 +24,7 @@ MAX_MARKERS = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Series:
     """One curve, or one set of points, and the band around it."""
 
     label: str
@@ -35,14 +41,14 @@ class Line:
     line, grey unless it has a key."""
     dash: Dash | None = None
     """Instead of the dash that its key decides."""
-    hollow: bool = False
+    is_hollow: bool = False
     """Hollow markers: published numbers, policies without a proof."""
-    strong: bool = False
+    is_bold: bool = False
     """Drawn stronger than the others, because the chart is about it."""
 
 
 @dataclass(frozen=True)
-class Mark:
+class Rule:
     """A labelled position on an axis, such as the end of a window, or the ratio 1."""
 
     at: float
@@ -59,40 +65,40 @@ class Chart:
     title: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    series: tuple[Series, ...]
     caption: str = ""
     """The instance, the runs, the seed, and what the band is."""
     x_log: bool = False
     y_log: bool = False
     x_ticks: tuple[float, ...] | None = None
     """The positions of ticks, if these are few and known."""
-    marks: tuple[Mark, ...] = ()
+    rules: tuple[Rule, ...] = ()
     y_range: tuple[float, float] | None = None
     """The part of the y axis that is shown, if not all of it."""
-    rows: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     """Names of the positions x = 0, 1, 2, …: then the chart is horizontal, with a row for each name from top to bottom,
     and y, still what is measured, runs from left to right."""
 
     @property
-    def has_shared_rows(self) -> bool:
+    def has_shared_categories(self) -> bool:
         """Whether a line has points in several rows, so that lines are named in a legend instead of by their rows."""
-        return bool(self.rows) and any(len(line.x) > 1 for line in self.lines if line.kind != "cloud")
+        return bool(self.categories) and any(len(line.x) > 1 for line in self.series if line.kind != "cloud")
 
     def numbers(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """Return the table beside the chart: its heads, and its rows: x, and the mean (low to high) of each line.
 
         >>> x, mean, low, high = np.array([[1.0, 200.0], [0.5, 12.0], [0.1, 10.0], [1.0, 15.0]])
-        >>> heads, rows = Chart("one", "Regret", "round", "regret", (Line("uts", x, mean, low, high),)).numbers()
+        >>> heads, rows = Chart("one", "Regret", "round", "regret", (Series("uts", x, mean, low, high),)).numbers()
         >>> print(heads, *(" | ".join(row) for row in rows), sep="; ")
         ('round', 'uts'); 1 | 0.5 (0.1 to 1); 200 | 12 (10 to 15)
         """
-        named = [line for line in self.lines if line.label and line.kind != "cloud" and len(line.x)]
-        if self.has_shared_rows:
+        named = [line for line in self.series if line.label and line.kind != "cloud" and len(line.x)]
+        if self.has_shared_categories:
             return (self.x_label, *(line.label for line in named)), tuple(
-                (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.rows)
+                (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
             )
-        if self.rows:
-            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.rows))
+        if self.categories:
+            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.categories))
         positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         positions = np.unique(np.concatenate([_thinned(positions), single]))
@@ -101,8 +107,38 @@ class Chart:
         heads = (f"{line.key}: {line.label}" if labels.count(line.label) > 1 else line.label for line in named)
         return (self.x_label, *heads), rows
 
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the chart with matplotlib, on these axes or on those of a new figure, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default the axes of a new figure of pyplot, which also shows the caption.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        need("matplotlib", "drawing")
+        from matchbandit.figures.axes import plot  # noqa: PLC0415  # it imports matplotlib
+
+        return plot(self, ax)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Draw the chart into a .png, .pdf or .svg file; the same chart gives the same bytes."""
+        need("matplotlib", "drawing")
+        from matchbandit.figures.axes import save  # noqa: PLC0415  # it imports matplotlib
+
+        return save(self, path)
+
+    def vega_lite(self) -> dict[str, Any]:
+        """Return the chart as a Vega-Lite specification, which pages draw."""
+        from matchbandit.figures.vega_lite import specification  # noqa: PLC0415  # it imports this module
+
+        return specification(self)
+
     def _of_row(self, at: int) -> str:
-        texts = [_value_text(line, float(at)) for line in self.lines if line.label and line.kind != "cloud"]
+        texts = [_value_text(line, float(at)) for line in self.series if line.label and line.kind != "cloud"]
         return "; ".join(text for text in texts if text)
 
 
@@ -119,7 +155,7 @@ def _position_text(x: float) -> str:
     return grouped(x) if x.is_integer() and abs(x) < 1e7 else short(x)
 
 
-def _value_text(line: Line, x: float) -> str:
+def _value_text(line: Series, x: float) -> str:
     """The value of this line at x with its range; empty where it has no point."""
     indices = np.flatnonzero(line.x == x)
     if not len(indices):

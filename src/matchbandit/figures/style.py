@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from matchbandit.figures.chart import Chart, Dash, Line, Numbers
+from matchbandit.figures.chart import Chart, Dash, Numbers, Series
 
 Marker = Literal[
     "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
@@ -107,22 +107,22 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
     Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Hollow
     points (published numbers) have one marker for each label, whatever their key.
     """
-    keys = list(dict.fromkeys(line.key or line.label for line in chart.lines if not _is_grey(line)))
+    keys = list(dict.fromkeys(line.key or line.label for line in chart.series if not _is_grey(line)))
     chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
     for key in keys:
         if key not in chosen:
             chosen[key] = _unlike(style_of(key), list(chosen.values()))
-    published = list(dict.fromkeys(line.label for line in chart.lines if line.kind == "points" and line.hollow))
+    published = list(dict.fromkeys(line.label for line in chart.series if line.kind == "points" and line.is_hollow))
     styles = []
     seen: dict[tuple[str, str | None], int] = {}
-    for line in chart.lines:
+    for line in chart.series:
         style = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
         style = replace(style, dash=line.dash or style.dash)
         if line.kind == "line" and line.label:
             before = seen.setdefault((line.key or line.label, line.dash), 0)
             seen[line.key or line.label, line.dash] += 1
             style = _variant(style, before, keep_dash=line.dash is not None)
-        if line.kind == "points" and line.hollow and not chart.rows:
+        if line.kind == "points" and line.is_hollow and not chart.categories:
             style = replace(style, marker=MARKERS[published.index(line.label) % len(MARKERS)])
         styles.append(style)
     return tuple(styles)
@@ -139,7 +139,7 @@ def _unlike(style: Style, others: Sequence[Style]) -> Style:
     return Style(*free[0], style.dash, unused[0])
 
 
-def _is_grey(line: Line) -> bool:
+def _is_grey(line: Series) -> bool:
     return line.kind == "reference" and not line.key
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.figures import Chart, Line, draw, draw_to
+from matchbandit.figures import Chart, Series
 from matchbandit.figures.chart import Kind, Numbers
 from matchbandit.formatting import short
 from matchbandit.policies import CATALOGUE
@@ -111,18 +111,18 @@ def policy_line(
     goal: Goal,
     key: str | None = None,
     kind: Kind = "line",
-) -> Line:
+) -> Series:
     """Return the line of a policy with its band, in the policy's colour; empty markers if it has no proof."""
-    return Line(label, x, mean, low, high, key=key or policy, kind=kind, hollow=not has_proof(policy, goal))
+    return Series(label, x, mean, low, high, key=key or policy, kind=kind, is_hollow=not has_proof(policy, goal))
 
 
-def bound_line(label: str, x: Numbers, y: Numbers, *, explicit: bool, policy: str = "") -> Line:
+def bound_line(label: str, x: Numbers, y: Numbers, *, explicit: bool, policy: str = "") -> Series:
     """Return the thin line of a bound: dashed if its constants are explicit, else dotted."""
-    return Line(label, x, y, key=policy, kind="reference", dash="dashed" if explicit else "dotted")
+    return Series(label, x, y, key=policy, kind="reference", dash="dashed" if explicit else "dotted")
 
 
 def build_chart(
-    lines: Sequence[Line],
+    lines: Sequence[Series],
     *,
     name: str,
     title: str,
@@ -138,7 +138,7 @@ def build_chart(
 
     Parameters
     ----------
-    lines: sequence of Line
+    lines: sequence of Series
         As `policy_line` and `bound_line` give them.
     name, title, x_label: str
         Of the chart. Over x_label "round" curves begin near 0: only their ends decide on a logarithmic y axis.
@@ -167,7 +167,7 @@ def build_chart(
     if any(line.low is not None for line in lines):
         is_points = any(line.kind == "points" for line in lines)
         sentences.append(f"{'Points: mean; bars' if is_points else 'Lines: mean; bands'}: 5–95 % of the runs.")
-    if any(line.hollow and line.label for line in lines):
+    if any(line.is_hollow and line.label for line in lines):
         sentences.append(f"Empty markers: no proof of its {'regret' if goal == 'regret' else 'answers'}.")
     return Chart(
         name=name,
@@ -305,7 +305,7 @@ def _rounds_of(results: Sequence[Identification]) -> list[Numbers]:
     return [np.array([summary[key] for summary in summaries]) for key in ("mean", "p5", "p95")]
 
 
-def _few(lines: Sequence[Line]) -> Sequence[Line]:
+def _few(lines: Sequence[Series]) -> Sequence[Series]:
     """The lines, refused if there are too many to read."""
     if len(lines) > MAX_LINES:
         raise MatchbanditError(
@@ -392,7 +392,7 @@ def _row_chart(results: list[Identification]) -> Chart:
             if chosen.any():
                 y = result.rounds[shown][chosen].astype(np.float64)
                 key = result.about.policy
-                lines.append(Line("", beside[chosen], y, key=key, kind="cloud", hollow=not identified))
+                lines.append(Series("", beside[chosen], y, key=key, kind="cloud", is_hollow=not identified))
         bands = _rounds_of([result])
         place = np.array([float(at)])
         lines.append(policy_line(label, result.about.policy, place, *bands, goal="identification", kind="points"))
