@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from html import escape
 from itertools import groupby, islice
 from math import isfinite, isnan
@@ -199,6 +200,43 @@ class PastResults:
             times=None if self.times is None else [self.times[k] for k in rows],
             places=[k + 1 if self.places is None else self.places[k] for k in rows],
         )
+
+    def largest_part(self, max_items: int) -> "PastResults":
+        """Return these results or, if they have more items, those among the items that met each other most.
+
+        The item with the fewest results is left out, of equals the last; then the one with the fewest among the others,
+        and so on.
+
+        Parameters
+        ----------
+        max_items : int
+
+        Returns
+        -------
+        PastResults
+        """
+        tally, n_items = self.tally, self.tally.graph.n_items
+        if n_items <= max_items:
+            return self
+        ends = tally.graph.items_of(tally.pairs)
+        partners: list[list[tuple[int, int]]] = [[] for _ in range(n_items)]
+        for (i, j), count in zip(ends.tolist(), tally.counts.tolist(), strict=True):
+            partners[i].append((j, count))
+            partners[j].append((i, count))
+        results = [sum(count for _, count in each) for each in partners]
+        fewest = [(count, -item) for item, count in enumerate(results)]
+        heapify(fewest)
+        is_in = np.ones(n_items, dtype=np.bool_)
+        for _ in range(n_items - max_items):
+            count, item = heappop(fewest)
+            while not is_in[-item] or results[-item] != count:  # an entry from before one of its partners left
+                count, item = heappop(fewest)
+            is_in[-item] = False
+            for other, lost in partners[-item]:
+                results[other] -= lost
+                heappush(fewest, (results[other], -other))
+        left = np.asarray(is_in[ends].all(axis=1))
+        return self.select(np.flatnonzero(left[self.row_pairs]).tolist())
 
     def rows(self) -> list[tuple[str, str, int, float]]:
         """Return the totals of each pair, which `from_rows` reads.

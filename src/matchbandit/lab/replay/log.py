@@ -1,10 +1,8 @@
 """What a log must have to be replayed, and whether its results change over time."""
 
 import os
-from heapq import heapify, heappop, heappush
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.past_results import PastResults, read_results
@@ -23,32 +21,6 @@ MAX_TESTED_ROWS, MIN_TESTED_ROWS = 20_000, 50
 def read_log(log: Log) -> PastResults:
     """Return a log that is given itself or as a file."""
     return log if isinstance(log, PastResults) else read_results(log)
-
-
-def largest_part(log: PastResults, max_items: int) -> PastResults:
-    """Return the log, or if it has more items than that, the results among those that met each other most.
-
-    The item with the fewest results is left out, of equals the last; then the one with the fewest among the others, and
-    so on.
-    """
-    graph = log.tally.graph
-    if graph.n_items <= max_items:
-        return log
-    ends, counts = graph.items_of(log.tally.pairs), np.tile(log.tally.counts, 2)
-    met = csr_array((counts, tuple(np.concatenate([ends, ends[:, ::-1]]).T)), shape=(graph.n_items, graph.n_items))
-    results, is_in = met.sum(axis=1), np.ones(graph.n_items, dtype=np.bool_)
-    fewest = [(count, -item) for item, count in enumerate(results.tolist())]
-    heapify(fewest)
-    while is_in.sum() > max_items:
-        count, minus_item = heappop(fewest)
-        item = -minus_item
-        if is_in[item] and results[item] == count:  # else an entry from before one of its partners left
-            is_in[item] = False
-            partners = slice(met.indptr[item], met.indptr[item + 1])
-            results[met.indices[partners]] -= met.data[partners]
-            for other in met.indices[partners].tolist():
-                heappush(fewest, (int(results[other]), -other))
-    return log.select(np.flatnonzero(is_in[ends].all(axis=1)[log.row_pairs]).tolist())
 
 
 def check_log(log: PastResults, whole: PastResults) -> None:

@@ -64,14 +64,12 @@ def propose(
         The log.
     policy : str or PolicySpec
         One that can begin with results from before.
-    rewards, selection :
+    rewards, selection, seed :
         As in `replay`.
     horizon : int, optional
         For policies that need to know it.
     draws : int, default 100
         How often it is asked, each time with other random numbers: a pair that it always proposes is not exploration.
-    seed : int, default 0
-        The root of all randomness.
 
     Returns
     -------

@@ -202,8 +202,8 @@ class Replay:
         """A point with its band in each row."""
         keys = dict(zip(self.labels, (result.about.policy for result in self.comparison), strict=False))
         for row, (label, values) in enumerate(points.items()):
-            numbers = np.array([row, *values], dtype=np.float64)[:, None]
-            yield Series(label, *numbers, key=keys.get(label, AS_BEFORE), kind="points")
+            x, (mean, low, high) = np.array([float(row)]), np.array(values)[:, None]
+            yield Series(label, x, mean, low, high, key=keys.get(label, AS_BEFORE), kind="points")
 
     def _curves(self) -> Iterator[Series]:
         """The regret of each policy over the rounds."""
@@ -235,7 +235,7 @@ class Replay:
         return f"{html_table(self.title, _HEADS, self._rows())}{text}"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for each in self.ranking:
             ranks = "–".join(map(str, dict.fromkeys(each.ranks)))
             behind = "" if each.behind is None else _band_text(*each.behind[:3])

@@ -6,7 +6,6 @@ Therefore means that fit the log are drawn (`truths`), the same for all policies
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,7 +14,7 @@ from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.formatting import grouped
 from matchbandit.graphs import Selection
 from matchbandit.lab.replay.as_before import agreement, pair_frequencies
-from matchbandit.lab.replay.log import Log, check_log, drift_p_value, largest_part, read_log, reward_distribution
+from matchbandit.lab.replay.log import Log, check_log, drift_p_value, read_log, reward_distribution
 from matchbandit.lab.replay.result import AS_BEFORE, Replay
 from matchbandit.lab.replay.truths import CONCENTRATIONS, Evidence, PossibleTruths, TruthPosterior
 from matchbandit.past_results import PairTotals, PastResults
@@ -112,14 +111,15 @@ def replay(
     specs, selection = resolve_policies(policies, selection)
     n_truths = check_int("runs", runs, minimum=MIN_TRUTHS * REPEATS, hint="Bands need that many.") // REPEATS
     whole = read_log(results)
-    log = largest_part(whole, MAX_GENERAL_ITEMS if truth == "general" else MAX_ITEMS)
+    log = whole.largest_part(MAX_GENERAL_ITEMS if truth == "general" else MAX_ITEMS)
     distribution = reward_distribution(whole, rewards)
     check_log(log, whole)
     tally = log.tally
     graph, size = tally.graph, 1 if selection == "pair" else tally.graph.matching_size
     rounds = -(-log.n_results // size) if horizon is None else check_horizon(horizon)
-    concentrations = _concentrations(truth, graph.n_items)
-    posterior = TruthPosterior(Evidence(graph, tally.pairs, tally.counts, tally.sums, distribution), concentrations)
+    evidence = Evidence(graph, tally.pairs, tally.counts, tally.sums, distribution)
+    can_be_general = truth != "product" and graph.n_items <= MAX_GENERAL_ITEMS
+    posterior = TruthPosterior(evidence, CONCENTRATIONS[truth == "general" : None if can_be_general else 1])
     truths = PossibleTruths("log", {}, distribution, tuple(posterior.draw(n_truths, seed)), REPEATS)
     begun = _begin(specs, start, tally)
     comparison = compare(
@@ -137,7 +137,6 @@ def replay(
     names = run_labels(list(first.values()))
     labels = [names[number] if begins == start else f"{names[number]} ({begins})" for number, _, begins in begun]
     fit = product_fit(log, rewards=distribution, simulate_null=graph.n_items <= MAX_SIMULATED_NULL_ITEMS)
-    product = posterior.product if len(concentrations) == len(CONCENTRATIONS) else None
     drift = drift_p_value(log, seed)
     frequencies = pair_frequencies(tally, selection, seed)
     cold = [spec.name for spec in specs if start != "cold" and not spec.kind.capabilities.warm_start]
@@ -148,10 +147,10 @@ def replay(
         truths=truths,
         comparison=comparison,
         labels=(*labels, AS_BEFORE),
-        product=product,
+        product=posterior.product if posterior.is_open else None,
         fit=fit,
         drift=drift,
-        assumption=_assumption(distribution, product, fit, truth, concentrations),
+        assumption=_assumption(posterior, truth, fit),
         notes=(*_notes(log, whole, distribution, drift, cold), _as_before_text(tally, selection, frequencies)),
         frequencies=frequencies,
     )
@@ -171,7 +170,10 @@ def resolve_policies(policies: Policies, wanted: Selection | None) -> tuple[list
             raise MatchbanditError(f"{spec!r} is there twice. Give each policy once, or with different options.")
     if wanted not in (None, *get_args(Selection)):
         raise unknown("selection", wanted, get_args(Selection))
-    plays = [_selections(spec) for spec in specs]
+    plays = [
+        (spec.options["selection"],) if spec.options.get("selection") else spec.kind.capabilities.selections
+        for spec in specs
+    ]
     for selection in ("matching", "pair") if wanted is None else (wanted,):
         if all(selection in each for each in plays):
             return [_playing(spec, selection) for spec in specs], selection
@@ -180,15 +182,9 @@ def resolve_policies(policies: Policies, wanted: Selection | None) -> tuple[list
     raise MatchbanditError(f"policies are compared at {same}: {tasks}. Replay them apart.")
 
 
-def _selections(spec: PolicySpec) -> tuple[Selection, ...]:
-    selection = spec.options.get("selection")
-    return spec.kind.capabilities.selections if selection is None else (selection,)
-
-
 def _playing(spec: PolicySpec, selection: Selection) -> PolicySpec:
-    if len(spec.kind.capabilities.selections) == 1:
-        return spec
-    return replace(spec, options={**spec.options, "selection": selection})
+    has_choice = len(spec.kind.capabilities.selections) > 1
+    return replace(spec, options={**spec.options, "selection": selection}) if has_choice else spec
 
 
 def _begin(specs: Sequence[PolicySpec], start: Start, tally: PairTotals) -> list[tuple[int, PolicySpec, Start]]:
@@ -203,31 +199,19 @@ def _begin(specs: Sequence[PolicySpec], start: Start, tally: PairTotals) -> list
     return begun
 
 
-def _concentrations(truth: Truth, n_items: int) -> tuple[float, ...]:
-    if truth == "product" or n_items > MAX_GENERAL_ITEMS:
-        return (inf,)
-    return CONCENTRATIONS if truth == "auto" else tuple(each for each in CONCENTRATIONS if each != inf)
-
-
-def _assumption(
-    distribution: RewardDistribution,
-    product: float | None,
-    fit: ProductFit,
-    truth: Truth,
-    concentrations: Sequence[float],
-) -> str:
+def _assumption(posterior: TruthPosterior, truth: Truth, fit: ProductFit) -> str:
     """The model of rewards, in two sentences."""
     test = f"product_fit: p = {fit.p_value:.2g}" if fit.degrees_of_freedom else "too few pairs for product_fit"
-    if product is not None:
-        means = f"That all means are products of strengths has probability {product:.2f} by the log"
-    elif len(concentrations) > 1:
+    if posterior.is_open:
+        means = f"That all means are products of strengths has probability {posterior.product:.2f} by the log"
+    elif truth == "general":
         means = "Every pair has a mean of its own, near its product where the log says little"
     else:
         means = "All means are taken to be products of strengths"
         if truth != "product":
             means += f"; among more than {MAX_GENERAL_ITEMS} items nothing else is considered"
-    rewards = f"Rewards are taken to be {distribution.notation}, with means that do not change over the rounds."
-    return f"{means} ({test}). {rewards}"
+    rewards = posterior.log.rewards.notation
+    return f"{means} ({test}). Rewards are taken to be {rewards}, with means that do not change over the rounds."
 
 
 def _notes(
@@ -243,8 +227,7 @@ def _notes(
         items = whole.tally.graph.n_items
         notes.append(
             f"Left out: {grouped(items - graph.n_items)} of {grouped(items)} items, those with the fewest results, and "
-            f"{grouped(whole.n_results - log.n_results)} of {grouped(whole.n_results)} results with them. This replay "
-            f"has up to {graph.n_items} items."
+            f"{grouped(whole.n_results - log.n_results)} of {grouped(whole.n_results)} results with them."
         )
     if cold:
         begin = "begins" if len(cold) == 1 else "begin"

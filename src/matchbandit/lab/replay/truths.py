@@ -143,6 +143,8 @@ class TruthPosterior:
         self.log = replace(log, sums=clip_outliers(log.rewards.noise, log.counts, log.sums))
         self.approximations = [Approximation(self.log, concentration) for concentration in concentrations]
         is_product = np.array(concentrations) == inf
+        self.is_open = 0 < is_product.sum() < len(is_product)
+        """Whether the log decides if all means are products."""
         prior = np.where(is_product, 1.0, 1 / max(np.sum(~is_product), 1))
         evidence = np.log(prior) + [each.evidence for each in self.approximations]
         likelihoods = np.exp(evidence - evidence.max())
@@ -232,7 +234,7 @@ class Approximation:
 
     def _levels(self, s: Floats) -> Floats:
         """The mean log strength of each side, log ū."""
-        return np.minimum(s @ (self.sides / self.sizes), -SMALLEST_MEAN)
+        return np.asarray(np.minimum(s @ (self.sides / self.sizes), -SMALLEST_MEAN))
 
     def _products(self, z: Floats) -> tuple[Floats, Floats]:
         """Log strengths by item, and the products of the logged pairs."""
