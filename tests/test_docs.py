@@ -21,7 +21,7 @@ import pytest
 from serving import Serving
 
 import matchbandit as mb
-from matchbandit import leagues
+from matchbandit import lab, leagues
 from matchbandit.cli import app, main
 from matchbandit.lab.paper import FIGURES
 from matchbandit.leagues.errors import CODES
@@ -290,7 +290,7 @@ def names_on_api_pages():
 
 def test_the_api_pages_have_every_public_name_and_every_policy_has_an_entry():
     modules = {"theory"}
-    assert {*mb.__all__, *leagues.__all__} - modules - names_on_api_pages() == set()
+    assert {*mb.__all__, *lab.__all__, *leagues.__all__} - modules - names_on_api_pages() == set()
     policies = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     assert [name for name in mb.CATALOGUE if f"## `{name}`" not in policies] == []
 
