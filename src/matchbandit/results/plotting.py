@@ -174,7 +174,7 @@ def build_chart(
         title=title,
         x_label=x_label,
         y_label=y_label or ("regret" if goal == "regret" else "rounds until the answer"),
-        lines=tuple(lines),
+        series=tuple(lines),
         caption=" ".join([*sentences, *filter(None, remarks)]),
         y_log=y_log,
         **settings,

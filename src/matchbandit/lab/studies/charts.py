@@ -72,7 +72,9 @@ def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Pan
     for problem, of_problem in runs.split(*(["problem"] if "problem" in positions else [])):
         tasks = list(of_problem.split("task"))
         for task, part in tasks:
-            values = {key: [value for value in part.distinct(key) if value is not None] for key in (*positions, *options)}
+            values = {
+                key: [value for value in part.distinct(key) if value is not None] for key in (*positions, *options)
+            }
             sizes = {key: len(each) for key, each in values.items() if len(each) > 1 and all(map(_is_number, each))}
             has_curves = "regrets" in part and max(map(len, part["rounds"])) > 1
             wide = [key for key in positions if key in sizes]
@@ -91,10 +93,10 @@ def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Pan
 def round_panels(panels: Iterable[Panel]) -> list[Panel]:
     """Split the runs of charts into those at each value along the axis, where checkpoints are enough for curves."""
     return [
-        Panel(panel.study, part, "round", {**panel.fixed, **at})
+        Panel(panel.study, part, "round", {**panel.fixed, panel.x: at})
         for panel in panels
         if panel.x in sweep_keys(panel.study)[0] and "regrets" in panel.runs
-        for at, part in sorted(panel.runs.split(panel.x), key=lambda item, x=panel.x: item[0][x])
+        for at, part in sorted((values[panel.x], part) for values, part in panel.runs.split(panel.x))
         if max(map(len, part["rounds"])) >= MIN_CHECKPOINTS
     ]
 
@@ -192,7 +194,7 @@ def _label(values: Mapping[str, Any]) -> str:
 def _numbers(panel: Panel, column: str, runs: RunTable) -> tuple[Any, ...]:
     """Return kind, x, mean, 5 and 95 % of the runs of a policy; a level where it has nothing along the axis."""
     if panel.x == "round":
-        regrets = np.stack(runs["regrets"])
+        regrets = np.stack(list(runs["regrets"]))
         x, y, (low, high) = np.array(runs["rounds"][0]), regrets.mean(axis=0), np.percentile(regrets, (5, 95), axis=0)
     else:
         x, y, _, low, high, _ = runs.curve(panel.x, y=column)
