@@ -20,4 +20,5 @@ def report(
 
     files = {"page": write(folder, out or None, x=x or None)}
     files |= {"plot": save_chart(folder, plot, x=x or None)} if plot else {}
-    return Output({name: str(path) for name, path in files.items()}, "\n".join(f"{n}:\n  {f}" for n, f in files.items()))
+    text = "\n".join(f"{name}:\n  {path}" for name, path in files.items())
+    return Output({name: str(path) for name, path in files.items()}, text)
