@@ -98,7 +98,8 @@ class Chart:
                 (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
             )
         if self.categories:
-            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.categories))
+            rows = enumerate(self.categories)
+            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in rows)
         positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         positions = np.unique(np.concatenate([_thinned(positions), single]))
