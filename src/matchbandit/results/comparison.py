@@ -264,6 +264,21 @@ class Comparison:
         """
         return {standing.label: standing.describe() for ranking in self.rankings for standing in ranking}
 
+    def difference(self, label: str, other: str) -> PairedDifference:
+        """Return what ranks one result minus what ranks another, over the runs that both have.
+
+        Parameters
+        ----------
+        label, other: str
+            Labels of two results.
+
+        Returns
+        -------
+        PairedDifference
+        """
+        one, another = self[label], self[other]
+        return paired_difference(one.run_numbers, _scores(one), another.run_numbers, _scores(another))
+
     def __repr__(self) -> str:
         """Show the rankings, and the warnings."""
         blocks = []

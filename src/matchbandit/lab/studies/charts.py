@@ -1,15 +1,14 @@
 """The charts of a study: over what is swept, over the rounds, or by policy."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.figures.chart import Chart, Series
+from matchbandit.errors import unknown
+from matchbandit.figures.chart import Chart
 from matchbandit.formatting import grouped, plural
 from matchbandit.lab.studies.study import Point, Study, value_text
 from matchbandit.lab.tables import RunTable
@@ -37,6 +36,7 @@ Y_LABELS = {"regret": "regret", "rounds": "rounds until the answer", "correct": 
 class Panel:
     """The runs of one chart, what is along its x axis, and the settings that are fixed in it but vary in the study."""
 
+    study: Study
     runs: RunTable
     x: str
     fixed: Mapping[str, Any]
@@ -60,47 +60,47 @@ def charts_of(study: Study, runs: RunTable, x: str | None = None) -> tuple[Chart
     tuple of Chart
     """
     panels = swept_panels(study, runs, x)
-    curves = round_panels(study, panels[:1]) if x is None else []
-    return build_charts(study, [*panels, *curves[len(curves) // 2 :][:1]])
+    curves = round_panels(panels[:1]) if x is None else []
+    return build_charts([*panels, *curves[len(curves) // 2 :][:1]])
 
 
 def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Panel]:
     """Split the runs into those of each chart over what is swept; over the rounds or by policy where nothing is."""
-    if not len(runs):
-        raise MatchbanditError(f"the study {study.name} has no runs yet. Run it first.")
     positions, options = sweep_keys(study)
     values = {key: [value for value in runs.distinct(key) if value is not None] for key in (*positions, *options)}
     sizes = {key: len(each) for key, each in values.items() if len(each) > 1 and all(map(_is_number, each))}
+    has_curves = "regrets" in runs and max(map(len, runs["rounds"])) > 1
+    without_sweep = "round" if has_curves else "policy"
+    known = [*sizes, *(["round"] if has_curves else [])]
     if x is None:
-        wide = [key for key in positions if key in sizes] or [
-            key for key in options if sizes.get(key, 0) >= MIN_OPTION_VALUES
-        ]
-        has_curves = "regrets" in runs and max(map(len, runs["rounds"])) > 1
-        x = max(wide, key=sizes.__getitem__) if wide else "round" if has_curves else "policy"
-    elif x not in sizes and not (x == "round" and "regrets" in runs):
-        raise unknown("x", x, [*sizes, *(["round"] if "regrets" in runs else [])])
-    others = [key for key in (*positions, "task") if key != x and len(runs.distinct(key)) > 1]
-    return [Panel(part, x, fixed) for fixed, part in runs.split(*others)]
+        wide = [key for key in positions if key in sizes]
+        wide = wide or [key for key in options if sizes.get(key, 0) >= MIN_OPTION_VALUES]
+        x = max(wide, key=sizes.__getitem__, default=without_sweep)
+    elif x not in known:
+        raise unknown("x", x, known)
+    panels = []
+    for fixed, part in runs.split(*(key for key in positions if key != x and len(values[key]) > 1)):
+        tasks = list(part.split("task"))
+        for task, one in tasks:
+            axis = without_sweep if x in options and one.distinct(x) == [None] else x  # no policy here has that option
+            panels.append(Panel(study, one, axis, {**fixed, **(task if len(tasks) > 1 else {})}))
+    return panels
 
 
-def round_panels(study: Study, panels: Iterable[Panel]) -> list[Panel]:
+def round_panels(panels: Iterable[Panel]) -> list[Panel]:
     """Split the runs of charts into those at each value along the axis, where checkpoints are enough for curves."""
-    swept = [panel for panel in panels if panel.x in sweep_keys(study)[0] and "regrets" in panel.runs]
-    parts = [
-        (panel, at, part)
-        for panel in swept
-        for at, part in sorted(panel.runs.split(panel.x), key=lambda item, x=panel.x: item[0][x])
-    ]
     return [
-        Panel(part, "round", {**panel.fixed, **at})
-        for panel, at, part in parts
+        Panel(panel.study, part, "round", {**panel.fixed, **at})
+        for panel in panels
+        if panel.x in sweep_keys(panel.study)[0] and "regrets" in panel.runs
+        for at, part in sorted(panel.runs.split(panel.x), key=lambda item, x=panel.x: item[0][x])
         if max(map(len, part["rounds"])) >= MIN_CHECKPOINTS
     ]
 
 
-def build_charts(study: Study, panels: Iterable[Panel]) -> tuple[Chart, ...]:
+def build_charts(panels: Iterable[Panel]) -> tuple[Chart, ...]:
     """Build the chart of each panel; no two have the same name."""
-    charts = [_chart(study, panel) for panel in panels]
+    charts = [_chart(panel) for panel in panels]
     names = [chart.name for chart in charts]
     numbers = [f"-{names[:at].count(name) + 1}" if names.count(name) > 1 else "" for at, name in enumerate(names)]
     return tuple(replace(chart, name=chart.name + number) for chart, number in zip(charts, numbers, strict=True))
@@ -126,12 +126,9 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     >>> settings_text({"family": "spiked", "gap": 0.5, "delta": 0.05})
     'spiked, gap = 0.5, δ = 0.05'
     """
-    texts = []
-    for key, value in settings.items():
-        text = value_text(value)
-        text = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rsplit(' ', 1)[0]} …"
-        texts.append(text if key in ("family", "problem", "task", "rewards") else f"{SIGNS.get(key, key)} = {text}")
-    return ", ".join(texts)
+    texts = {key: value_text(value) for key, value in settings.items()}
+    plain = ("family", "problem", "task", "rewards")
+    return ", ".join(text if key in plain else f"{SIGNS.get(key, key)} = {text}" for key, text in texts.items())
 
 
 def assumption_fails(point: Point) -> bool:
@@ -146,35 +143,37 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _chart(study: Study, panel: Panel) -> Chart:
+def _chart(panel: Panel) -> Chart:
     """Build one chart: a line for each policy with its options."""
-    x, column = panel.x, measured_column(study)
+    study, x, column = panel.study, panel.x, measured_column(panel.study)
     goal: Goal = "regret" if column == "regret" else "identification"
     chosen = {key: value for key, value in panel.fixed.items() if key != "task"}
     points = [point for point in study.points if all(point.sweep.get(key) == chosen[key] for key in chosen)]
-    options = [key for key in sweep_keys(study)[1] if key != x]
-    variants = {_label(values): runs for values, runs in panel.runs.split("policy", *options)}
-    policies = [runs["policy"][0] for runs in variants.values()]
-    failing = {point.policy["name"] for point in points if assumption_fails(point)} & set(policies)
+    variants = {
+        _label(values): (values["policy"], runs)
+        for values, runs in panel.runs.split("policy", *(key for key in sweep_keys(study)[1] if key != x))
+    }
+    policies = [policy for policy, _ in variants.values()]
+    failing = {point.policy["name"] for point in points if assumption_fails(point)}.intersection(policies)
     lines = []
-    for at, (policy, (label, runs)) in enumerate(zip(policies, variants.items(), strict=True)):
+    for at, (label, (policy, runs)) in enumerate(variants.items()):
+        kind, *numbers = _numbers(panel, column, runs)
+        numbers = [np.array([float(at)]), *numbers[1:]] if x == "policy" else numbers
         key = policy if policies.count(policy) <= MAX_VARIANTS_PER_COLOUR else label
-        line = _line(panel, column, runs, partial(policy_line, label, policy, goal=goal, key=key))
-        line = replace(line, x=np.array([float(at)]), kind="points") if x == "policy" else line
+        line = policy_line(label, policy, *numbers, goal=goal, key=key, kind=kind)
         lines.append(replace(line, is_hollow=line.is_hollow or policy in failing))
     positions = np.unique(np.concatenate([line.x for line in lines]))
     x_log = x in ("round", "delta") or (x != "policy" and is_wide(positions))
     whose = f" of {lines[0].label}" if len(lines) == 1 and x != "policy" else ""  # one line has no name beside it
-    over = OVER.get(x, f"over {X_LABELS.get(x, x)}")
-    title = f"{study.name}: {Y_LABELS[column]}{whose} {over}"
+    title = f"{study.name}: {Y_LABELS[column]}{whose} {OVER.get(x, f'over {X_LABELS.get(x, x)}')}"
     return build_chart(
         lines,
         name=re.sub(r"[^\w.-]+", "-", f"{study.name}-over-{x}"),
         title=", ".join([title, *filter(None, [settings_text(panel.fixed)])]),
         x_label=X_LABELS.get(x, x),
         goal=goal,
-        description=_description(panel, points[0], list(variants.values())),
-        remarks=_remarks(study, panel, variants, failing),
+        description=_description(panel, points[0], [runs for _, runs in variants.values()]),
+        remarks=_remarks(panel, {label: runs for label, (_, runs) in variants.items()}, failing),
         y_label=Y_LABELS[column],
         y_log=False if column == "correct" else None,
         x_log=x_log,
@@ -185,51 +184,47 @@ def _chart(study: Study, panel: Panel) -> Chart:
 
 def _label(values: Mapping[str, Any]) -> str:
     """Return a policy's name and those of its options that vary: `pair-elim, growth = 4`."""
-    options = [(key.rpartition(".")[2], value) for key, value in values.items() if key != "policy" and value is not None]
-    return ", ".join([values["policy"], *(f"{key} = {value_text(value)}" for key, value in options)])
+    options = {key.rpartition(".")[2]: value for key, value in values.items() if key != "policy" and value is not None}
+    return ", ".join([values["policy"], *(f"{key} = {value_text(value)}" for key, value in options.items())])
 
 
-def _line(panel: Panel, column: str, runs: RunTable, line: Callable[..., Series]) -> Series:
-    """Return mean and 5–95 % of the runs of a policy; a level to compare with where it has nothing along the axis."""
+def _numbers(panel: Panel, column: str, runs: RunTable) -> tuple[Any, ...]:
+    """Return kind, x, mean, 5 and 95 % of the runs of a policy; a level where it has nothing along the axis."""
     if panel.x == "round":
         regrets = np.stack(runs["regrets"])
-        x, y, (low, high) = np.asarray(runs["rounds"][0]), regrets.mean(axis=0), np.percentile(regrets, (5, 95), axis=0)
+        x, y, (low, high) = np.array(runs["rounds"][0]), regrets.mean(axis=0), np.percentile(regrets, (5, 95), axis=0)
     else:
         x, y, _, low, high, _ = runs.curve(panel.x, y=column)
     if not len(x):
-        ends = panel.runs.curve(panel.x, y=column).x[[0, -1]].astype(np.float64)
-        return line(ends, np.full(2, runs[column].mean()), kind="reference")
-    x = np.zeros(1) if panel.x == "policy" else x.astype(np.float64)
+        return "reference", panel.runs.curve(panel.x, y=column).x[[0, -1]], np.full(2, runs[column].mean())
     if panel.x == "delta":  # the smaller δ, the harder: that is to the right
         x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
     has_band = column != "correct" and (panel.x == "policy" or len(panel.runs.distinct("run")) > 1)
-    return line(x, y, low, high) if has_band else line(x, y)
+    x = x if panel.x == "policy" else x.astype(np.float64)
+    return "points" if panel.x == "policy" else "line", x, y, *((low, high) if has_band else ())
 
 
 def _description(panel: Panel, point: Point, parts: Iterable[RunTable]) -> str:
     """Describe the instance, what is played, the runs and the seed."""
     settings = {**point.problem, **{f"drift.{key}": value for key, value in point.problem.get("drift", {}).items()}}
     settings |= {key: getattr(point, key) for key in ("horizon", "delta", "epsilon", "budget")}
-    settings |= {"rewards": f"{point.problem.get('rewards', 'bernoulli')} rewards"}
+    settings["rewards"] = f"{settings.pop('rewards', 'bernoulli')} rewards"
     omitted = (panel.x, "drift", *(key for key, value in settings.items() if value is None or value is False))
     known = settings_text({key: value for key, value in settings.items() if key not in omitted})
     counts = [len(one) for part in parts for _, one in part.split(*([panel.x] if panel.x in panel.runs else []))]
     fewest = f"{grouped(min(counts))} to " if min(counts) < max(counts) else ""
-    tasks = panel.runs.distinct("task")
-    return "; ".join([known, *(tasks if len(tasks) == 1 else []), f"{fewest}{plural(max(counts), 'run')}, seed {point.seed}"])
+    return f"{known}; {panel.runs['task'][0]}; {fewest}{plural(max(counts), 'run')}, seed {point.seed}"
 
 
-def _remarks(study: Study, panel: Panel, variants: Mapping[str, RunTable], failing: set[str]) -> Iterator[str]:
+def _remarks(panel: Panel, variants: Mapping[str, RunTable], failing: set[str]) -> Iterator[str]:
     """Say how many answers were wrong or missing, what does not hold, and where other policies are."""
     if "identified" in panel.runs:
         answers = {label: (runs["identified"], runs["correct"]) for label, runs in variants.items()}
-        yield answers_remark({
-            label: (int((there & ~correct).sum()), int((~there).sum()), len(there))
-            for label, (there, correct) in answers.items()
-        })
+        counts = {label: (sum(there & ~right), sum(~there), len(there)) for label, (there, right) in answers.items()}
+        yield answers_remark(counts)
     if failing:
         yield f"The means are no products of strengths, which {', '.join(sorted(failing))} assumes."
     if "task" in panel.fixed:
         yield f"Policies that {'seek' if 'identified' in panel.runs else 'play'} something else are in another chart."
-    if study.stop:
+    if panel.study.stop:
         yield "Runs end when a cluster splits; the regret shown is the regret at that round."
