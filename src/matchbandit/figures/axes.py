@@ -45,9 +45,9 @@ _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0
 _INK, _FRAME = "#222222", "#888888"
 _STYLE: dict[str, Any] = {
     "figure.figsize": (6.0, HEIGHT + 2), "savefig.dpi": 200,  # on a phone, 360 pixels wide, the text is readable
-    "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.1, "figure.constrained_layout.h_pad": 0.1,
+    "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
     "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": _INK, "text.parse_math": False,
-    "axes.titlesize": 11.0, "axes.titleweight": "bold", "axes.labelcolor": GREY, "axes.edgecolor": _FRAME,
+    "figure.titlesize": 11.0, "figure.titleweight": "bold", "axes.labelcolor": GREY, "axes.edgecolor": _FRAME,
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     "grid.color": "#dddddd", "grid.linewidth": 0.6,
     "xtick.color": _FRAME, "ytick.color": _FRAME, "xtick.labelcolor": _INK, "ytick.labelcolor": _INK,
@@ -66,7 +66,9 @@ _NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|ro
 def plot(chart: Chart, ax: Axes | None = None) -> Axes:
     """Draw a chart on these axes, or with its caption on a new figure of pyplot, and return the axes."""
     if ax is not None:
-        _draw(chart, ax)
+        above = _draw(chart, ax)
+        width = ax.get_window_extent().width / ax.figure.dpi * 72 / (0.6 * ax.title.get_fontsize())
+        ax.set_title("\n".join(textwrap.wrap(chart.title, max(12, int(width)))), loc="left", pad=above)
         return ax
     from matplotlib import pyplot as plt  # noqa: PLC0415  # files are drawn without its state
 
@@ -102,6 +104,7 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
     ax = figure.add_subplot()
     _draw(chart, ax)
     ax.grid(axis="x" if chart.categories else "y")
+    figure.suptitle(_unbroken(chart.title), x=0.02, ha="left", wrap=True)
     if chart.caption:
         figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
     names = chart.categories or [text.get_text() for text in ax.texts if isinstance(text, _EndLabel)]
@@ -112,8 +115,8 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
     return ax
 
 
-def _draw(chart: Chart, ax: Axes) -> None:
-    """Draw all of a chart but its caption."""
+def _draw(chart: Chart, ax: Axes) -> float:
+    """Draw all of a chart but its title and caption, and return how much is above the axes, in points."""
     before = ax.dataLim.frozen() if ax.has_data() else None
     flat, styles = bool(chart.categories), styles_of(chart)
     for name, log in (("y" if flat else "x", chart.x_log), ("x" if flat else "y", chart.y_log)):
@@ -127,17 +130,14 @@ def _draw(chart: Chart, ax: Axes) -> None:
     _set_ticks(chart, ax, styles)
     named = [line.label for line in chart.series if line.label and line.kind in ("line", "reference")]
     has_end_labels = len(set(named)) > MAX_LEGEND_LINES and not flat
-    _head(
-        chart,
-        ax,
-        dict(zip(chart.series, handles, strict=True)),
-        ("points",) if has_end_labels else ("line", "reference", "points"),
-    )
+    kinds = ("points",) if has_end_labels else ("line", "reference", "points")
+    above = _head(chart, ax, dict(zip(chart.series, handles, strict=True)), kinds)
     for rule in chart.rules:
         _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
     for line, style in zip(chart.series, styles, strict=True):
         if has_end_labels and line.label in named:
             _label_end(chart, ax, line, style)
+    return above
 
 
 def _draw_series(chart: Chart, ax: Axes, line: Series, style: Style) -> Any:
@@ -292,14 +292,14 @@ def tick_labels(ticks: Sequence[float], *, log: bool = False) -> list[str]:
     return [grouped(t) for t in ticks]
 
 
-def _head(chart: Chart, ax: Axes, handles: dict[Series, Any], kinds: Sequence[str]) -> None:
-    """Write the labels of the axes and, above them, the legend of these kinds of series, and the title."""
+def _head(chart: Chart, ax: Axes, handles: dict[Series, Any], kinds: Sequence[str]) -> float:
+    """Write the labels of the axes and, above them, the legend of these kinds of series; return their height."""
     up = chart.x_label if chart.categories else chart.y_label
     ax.set_xlabel(chart.y_label if chart.categories else chart.x_label)
     ax.set_ylabel(up, rotation="horizontal", ha="left", va="bottom")
     figure: Any = ax.figure
     ax.yaxis.set_label_coords(0, 1, ax.transAxes + ScaledTranslation(0, 6 / 72, figure.dpi_scale_trans))
-    above = 8 + (1.3 * ax.yaxis.label.get_size() if up else 0)
+    above = 8 + (1.3 * ax.yaxis.label.get_fontsize() if up else 0)
     if chart.categories and not chart.has_shared_categories:
         kinds = ()
     entries = _legend_entries({line: handle for line, handle in handles.items() if line.label and line.kind in kinds})
@@ -315,13 +315,13 @@ def _head(chart: Chart, ax: Axes, handles: dict[Series, Any], kinds: Sequence[st
         if columns == 1 or box.width <= ax.get_window_extent().width:
             above += box.height * 72 / figure.dpi + 6
             break
-    ax.set_title(_unbroken(chart.title), loc="left", pad=above, wrap=True)
+    return above
 
 
 def _legend_entries(handles: dict[Series, Any]) -> dict[str, Any]:
     """The handle of each name; a name in several colours has a grey one."""
     entries: dict[str, Any] = {}
-    colours: dict[str, set[str]] = {}
+    colours: dict[str, set[Any]] = {}
     for line, handle in handles.items():
         label = line.label if len(line.label) <= MAX_LEGEND_NAME else f"{line.label[: MAX_LEGEND_NAME - 2]} …"
         drawn = handle if isinstance(handle, Line2D) else handle.lines[0]
@@ -369,7 +369,7 @@ class _EndLabel(Annotation):
     """The name of a line in the right margin, joined with its end; apart from the others, whatever the size."""
 
     def __init__(self, name: str, end: tuple[float, float], **look: Any) -> None:
-        super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, **look)
+        super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, clip_on=False, **look)
 
     def update_positions(self, renderer: Any) -> None:
         """Move it between the others; matplotlib calls this before it measures or draws."""
@@ -377,7 +377,7 @@ class _EndLabel(Annotation):
         ends = [text for text in ax.texts if isinstance(text, _EndLabel)]
         x, heights = ax.transData.transform([end.xy for end in ends]).T
         order, pixel = np.argsort(heights, kind="stable"), ax.figure.dpi / 72
-        tall = [(1.22 * end.get_size() * (1 + end.get_text().count("\n")) + 2) * pixel for end in ends]
+        tall = [(1.22 * end.get_fontsize() * (1 + end.get_text().count("\n")) + 2) * pixel for end in ends]
         box = ax.get_window_extent()
         gaps = [(tall[one] + tall[other]) / 2 for one, other in pairwise(order)]
         places = spread_apart(heights[order].tolist(), gaps, low=box.y0, high=box.y1)
@@ -407,12 +407,12 @@ class _InsideLabel(Annotation):
         pixel, own = ax.figure.dpi / 72, Text.get_window_extent(self, renderer)
         others = [text for text in ax.texts if isinstance(text, _InsideLabel)]
         taken = [Text.get_window_extent(text, renderer) for text in others[: others.index(self)]]
-        origin = own.min - self.get_position()
+        origin = own.min - np.array(self.get_position())
         paths = [line.get_transform().transform_path(line.get_path()).interpolated(8).vertices for line in ax.lines]
         lines, room = np.concatenate(paths), ax.get_window_extent().padded(-3 * pixel)
         boxes = []
         for number, (dx, dy, across, up) in enumerate(self.spots):
-            wanted = origin + np.array([dx, dy]) * pixel - own.size * (across, up)
+            wanted = origin + np.array([dx, dy]) * pixel - own.size * np.array([across, up])
             corner = np.clip(wanted, room.min, np.maximum(room.max - own.size, room.min))
             box = Bbox([corner, corner + own.size]).padded(1.5 * pixel)
             hidden = int(((lines >= box.min) & (lines <= box.max)).all(axis=1).sum())
