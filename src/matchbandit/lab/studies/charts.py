@@ -67,23 +67,24 @@ def charts_of(study: Study, runs: RunTable, x: str | None = None) -> tuple[Chart
 def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Panel]:
     """Split the runs into those of each chart over what is swept; over the rounds or by policy where nothing is."""
     positions, options = sweep_keys(study)
-    values = {key: [value for value in runs.distinct(key) if value is not None] for key in (*positions, *options)}
-    sizes = {key: len(each) for key, each in values.items() if len(each) > 1 and all(map(_is_number, each))}
-    has_curves = "regrets" in runs and max(map(len, runs["rounds"])) > 1
-    without_sweep = "round" if has_curves else "policy"
-    known = [*sizes, *(["round"] if has_curves else [])]
-    if x is None:
-        wide = [key for key in positions if key in sizes]
-        wide = wide or [key for key in options if sizes.get(key, 0) >= MIN_OPTION_VALUES]
-        x = max(wide, key=sizes.__getitem__, default=without_sweep)
-    elif x not in known:
-        raise unknown("x", x, known)
+    known: dict[str, None] = {}
     panels = []
-    for fixed, part in runs.split(*(key for key in positions if key != x and len(values[key]) > 1)):
-        tasks = list(part.split("task"))
-        for task, one in tasks:
-            axis = without_sweep if x in options and one.distinct(x) == [None] else x  # no policy here has that option
-            panels.append(Panel(study, one, axis, {**fixed, **(task if len(tasks) > 1 else {})}))
+    for problem, of_problem in runs.split(*(["problem"] if "problem" in positions else [])):
+        tasks = list(of_problem.split("task"))
+        for task, part in tasks:
+            values = {key: [value for value in part.distinct(key) if value is not None] for key in (*positions, *options)}
+            sizes = {key: len(each) for key, each in values.items() if len(each) > 1 and all(map(_is_number, each))}
+            has_curves = "regrets" in part and max(map(len, part["rounds"])) > 1
+            wide = [key for key in positions if key in sizes]
+            wide = wide or [key for key in options if sizes.get(key, 0) >= MIN_OPTION_VALUES]
+            axis = x or max(wide, key=sizes.__getitem__, default="round" if has_curves else "policy")
+            known |= dict.fromkeys([*sizes, *(["round"] if has_curves else [])])
+            if x is None or x in sizes or (x == "round" and has_curves):
+                fixed = problem | (task if len(tasks) > 1 else {})
+                others = [key for key in positions if key not in ("problem", axis) and len(values[key]) > 1]
+                panels += [Panel(study, one, axis, fixed | more) for more, one in part.split(*others)]
+    if not panels:
+        raise unknown("x", x or "", known)
     return panels
 
 
@@ -126,7 +127,7 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     >>> settings_text({"family": "spiked", "gap": 0.5, "delta": 0.05})
     'spiked, gap = 0.5, δ = 0.05'
     """
-    texts = {key: value_text(value) for key, value in settings.items()}
+    texts = {key: value_text(value, MAX_TEXT) for key, value in settings.items()}
     plain = ("family", "problem", "task", "rewards")
     return ", ".join(text if key in plain else f"{SIGNS.get(key, key)} = {text}" for key, text in texts.items())
 
