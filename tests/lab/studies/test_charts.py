@@ -17,9 +17,11 @@ SPIKED = {"family": "spiked", "n": 4, "u1": 0.9, "gap": 0.5}
 TASKS = {"cucb": "one matching per round", "matching-id": "the best matching", "clucb": "the best matching"}
 
 
-def study_of(*policies, problem=SPIKED, runs=RUNS, **settings):
-    ends = {} if {"delta", "budget"} & settings.keys() else {"horizon": 100}
-    return Study(name="it", policies=policies, problem=problem, runs=runs, seed=7, **{**ends, **settings})
+def study_of(*policies, problem=SPIKED, runs=RUNS, **sweep):
+    """A study of these policies; what is not swept of the problem has one value, and so has the horizon."""
+    ends = {} if {"delta", "budget", "horizon"} & sweep.keys() else {"horizon": 100}
+    fixed = {name: value for name, value in problem.items() if name not in sweep}
+    return Study(name="it", policies=policies, problem=fixed, runs=runs, seed=7, sweep=sweep, **ends)
 
 
 def runs_of(study, checkpoints=(10, 100), **measured):
@@ -45,7 +47,7 @@ def labels(chart):
 
 
 def test_charts_of_a_numeric_sweep_has_a_line_with_mean_and_band_for_each_policy():
-    study = study_of("uts", "pair-elim", sweep={"gap": [0.7, 0.5, 0.6]})
+    study = study_of("uts", "pair-elim", gap=[0.7, 0.5, 0.6])
     height = {"uts": 1.0, "pair-elim": 5.0}
     (chart,) = charts_of(study, runs_of(study, regret=lambda at, run, t: (height[at["policy"]] + at["gap"] + run) * t))
     assert labels(chart) == [line.key for line in chart.series] == ["uts", "pair-elim"]
@@ -82,7 +84,7 @@ def test_charts_of_a_study_without_sweep_draws_the_regret_over_the_rounds():
 
 
 def test_charts_of_several_sweeps_has_the_longest_as_axis_and_a_chart_for_each_combination_of_the_others():
-    study = study_of("uts", sweep={"gap": [0.5, 0.6], "n": [4, 8, 16], "horizon": [100, 200]})
+    study = study_of("uts", gap=[0.5, 0.6], n=[4, 8, 16], horizon=[100, 200])
     runs = runs_of(study, regret=lambda at, run, t: at["n"] * at["gap"] * at["horizon"])
     charts = charts_of(study, runs)
     places = list(product((0.5, 0.6), (100, 200)))
@@ -100,7 +102,7 @@ def test_charts_of_several_sweeps_has_the_longest_as_axis_and_a_chart_for_each_c
 
 def test_charts_of_swept_options_has_a_line_for_each_value_or_an_axis():
     sweep = {"gap": [0.5, 0.6], "pair-elim.growth": [1.05, 2.0, 4.0, 8.0]}
-    study = study_of("uts", "pair-elim", sweep=sweep)
+    study = study_of("uts", "pair-elim", **sweep)
     runs = runs_of(study, regret=lambda at, run, t: at.get("pair-elim.growth", 30))
     (lines,) = charts_of(study, runs)
     assert labels(lines) == ["uts", *(f"pair-elim, growth = {value}" for value in ("1.05", "2", "4", "8"))]
@@ -113,7 +115,7 @@ def test_charts_of_swept_options_has_a_line_for_each_value_or_an_axis():
 
 
 def test_charts_of_many_checkpoints_adds_the_curves_at_the_middle_of_the_sweep():
-    study = study_of("uts", sweep={"gap": [0.7, 0.5, 0.6]})
+    study = study_of("uts", gap=[0.7, 0.5, 0.6])
     runs = runs_of(study, (1, 2, 4, 8, 16), regret=lambda at, run, t: t * at["gap"])
     over, curves = charts_of(study, runs)
     assert (over.x_label, curves.title) == ("gap", "it: regret of uts over the rounds, gap = 0.6")
@@ -121,9 +123,7 @@ def test_charts_of_many_checkpoints_adds_the_curves_at_the_middle_of_the_sweep()
 
 
 def test_charts_of_identifications_are_over_one_by_delta_and_count_wrong_answers():
-    study = study_of(
-        "matching-id", "clucb", problem={"u": [0.9, 0.5, 0.3, 0.1]}, delta=0.1, sweep={"delta": [0.2, 0.001]}
-    )
+    study = study_of("matching-id", "clucb", problem={"u": [0.9, 0.5, 0.3, 0.1]}, delta=[0.2, 0.001])
     rounds = {"rounds": lambda at, run: 100 + run - 10 * np.log10(at["delta"]), "identified": lambda _, run: run < 2}
     (chart,) = charts_of(study, runs_of(study, **rounds, correct=lambda _, run: run == 0))
     assert chart.series[0].x == pytest.approx([5, 1000])
@@ -134,7 +134,7 @@ def test_charts_of_identifications_are_over_one_by_delta_and_count_wrong_answers
 
 
 def test_charts_of_budgets_show_the_share_of_correct_answers_without_bands():
-    study = study_of("sequential-halving", budget=30, sweep={"budget": [30, 120]})
+    study = study_of("sequential-halving", problem={"u": [0.9, 0.3], "v": [0.8, 0.2]}, budget=[30, 120])
     correct = {"rounds": lambda at, run: at["budget"], "correct": lambda at, run: run < at["budget"] / 40}
     (chart,) = charts_of(study, runs_of(study, **correct))
     assert (chart.series[0].y.tolist(), chart.series[0].low, chart.y_log) == ([0.25, 0.75], None, False)
@@ -151,7 +151,7 @@ def test_charts_of_policies_without_proof_or_assumption_have_hollow_markers():
 
 
 def test_charts_of_an_unfinished_study_say_how_few_and_how_many_runs_there_are():
-    study = study_of("uts", "pair-elim", sweep={"gap": [0.5, 0.6]})
+    study = study_of("uts", "pair-elim", gap=[0.5, 0.6])
     runs = runs_of(study, regret=lambda at, run, t: run)
     some = runs.select((runs["run"] == 2) | (runs["policy"] == "uts"))
     assert "; 1 to 4 runs, seed 7." in charts_of(study, some)[0].caption
@@ -161,7 +161,7 @@ def test_charts_of_an_unfinished_study_say_how_few_and_how_many_runs_there_are()
 
 
 def test_charts_of_pairs_and_matchings_are_apart():
-    study = study_of("uts", "cucb", "kl-ucb", sweep={"gap": [0.5, 0.6]})
+    study = study_of("uts", "cucb", "kl-ucb", gap=[0.5, 0.6])
     charts = charts_of(study, runs_of(study, regret=lambda at, run, t: run))
     assert [labels(chart) for chart in charts] == [["uts", "kl-ucb"], ["cucb"]]
     assert charts[1].title == "it: regret of cucb over gap, one matching per round"
@@ -183,7 +183,7 @@ def test_charts_of_pairs_and_matchings_are_apart():
 )
 def test_charts_of_any_study_show_every_point(policies, sweep, rounds):
     sweep = {key: values for key, values in sweep.items() if key != "pair-elim.growth" or "pair-elim" in policies}
-    study = study_of(*policies, runs=2, sweep=sweep)
+    study = study_of(*policies, runs=2, **sweep)
     number = {str({"policy": point.policy["name"], **point.sweep}): at for at, point in enumerate(study.points, 1)}
     charts = charts_of(study, runs_of(study, rounds, regret=lambda at, run, t: number[str(at)]))
     assert {float(y) for chart in charts for line in chart.series for y in line.y} == {*map(float, number.values())}
