@@ -1,13 +1,11 @@
 """Draw charts with matplotlib: on a user's axes, on a new figure with the caption below, or into a file."""
 
-import os
 import re
 import textwrap
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import accumulate, pairwise
 from math import floor, log10
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +19,8 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Numbers, Series
 from matchbandit.figures.style import GREY, Marker, Style, styles_of
-from matchbandit.files import writable_file, write_atomically
 from matchbandit.formatting import grouped, power_of_ten, short
 
 HEIGHT, LINE_HEIGHT = 3.1, 0.19
@@ -74,19 +70,6 @@ def plot(chart: Chart, ax: Axes | None = None) -> Axes:
 
     with mpl_style.context([_STYLE], after_reset=True):
         return _compose(chart, plt.figure())
-
-
-def save(chart: Chart, path: str | os.PathLike[str]) -> Path:
-    """Draw a chart into a .png, .pdf or .svg file, which appears whole or not at all."""
-    write_atomically(picture_file(path), encode(chart, Path(path).suffix[1:].lower()))
-    return Path(path)
-
-
-def picture_file(path: str | os.PathLike[str]) -> Path:
-    """Return the file to draw into; raise an error if it cannot be written, or has another suffix."""
-    if Path(path).suffix[1:].lower() not in _METADATA:
-        raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
-    return writable_file(path)
 
 
 def encode(chart: Chart, kind: str) -> bytes:
