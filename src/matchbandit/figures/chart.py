@@ -100,12 +100,13 @@ class Chart:
                 (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
             )
         if self.categories:
-            rows = enumerate(self.categories)
-            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in rows)
+            return (self.x_label, self.y_label), tuple(
+                (name, self._of_row(at)) for at, name in enumerate(self.categories)
+            )
         positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         positions = np.unique(np.concatenate([_thinned(positions), single]))
-        rows = tuple((_position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
+        rows = tuple((position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
         labels = [line.label for line in named]
         heads = (f"{line.key}: {line.label}" if labels.count(line.label) > 1 else line.label for line in named)
         return (self.x_label, *heads), rows
@@ -168,7 +169,7 @@ def _thinned(positions: Numbers) -> Numbers:
     return chosen
 
 
-def _position_text(x: float) -> str:
+def position_text(x: float) -> str:
     """A position along x: integers in full."""
     return grouped(x) if x.is_integer() and abs(x) < 1e7 else short(x)
 
@@ -176,9 +177,11 @@ def _position_text(x: float) -> str:
 def _value_text(line: Series, x: float) -> str:
     """The value of this line at x with its range; empty where it has no point."""
     indices = np.flatnonzero(line.x == x)
-    if not len(indices):
-        return ""
-    at = indices[-1]
+    return point_text(line, int(indices[-1])) if len(indices) else ""
+
+
+def point_text(line: Series, at: int) -> str:
+    """The value of this point with its range."""
     text = short(float(line.y[at]))
     if line.low is None or line.high is None:
         return text

@@ -73,9 +73,9 @@ def numbers(values: Any) -> Numbers:
     return np.asarray(values, dtype=np.float64)
 
 
-def line_of(curve: Curve, label: str, key: str, *, dash: Dash | None = None, **more: bool) -> Series:
+def line_of(curve: Curve, label: str, key: str, *, dash: Dash | None = None) -> Series:
     """Return mean and range of runs as a line with its band."""
-    return Series(label, numbers(curve.x), curve.mean, curve.p5, curve.p95, key=key, dash=dash, **more)
+    return Series(label, numbers(curve.x), curve.mean, curve.p5, curve.p95, key=key, dash=dash)
 
 
 def reference_of(curve: Curve, label: str, key: str) -> Series:
