@@ -12,10 +12,9 @@ from matchbandit.figures.chart import Chart
 from matchbandit.formatting import grouped, plural
 from matchbandit.lab.studies.study import Point, Study, value_text
 from matchbandit.lab.tables import RunTable
-from matchbandit.policies import CATALOGUE
 from matchbandit.policies.capabilities import Goal
-from matchbandit.problems.means import is_product
 from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line
+from matchbandit.results.proofs import unmet_assumption
 
 MIN_CHECKPOINTS = 5
 """Checkpoints that make a curve over the rounds."""
@@ -72,7 +71,9 @@ def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Pan
     for problem, of_problem in runs.split(*(["problem"] if "problem" in positions else [])):
         tasks = list(of_problem.split("task"))
         for task, part in tasks:
-            values = {key: [value for value in part.distinct(key) if value is not None] for key in (*positions, *options)}
+            values = {
+                key: [value for value in part.distinct(key) if value is not None] for key in (*positions, *options)
+            }
             sizes = {key: len(each) for key, each in values.items() if len(each) > 1 and all(map(_is_number, each))}
             has_curves = "regrets" in part and max(map(len, part["rounds"])) > 1
             wide = [key for key in positions if key in sizes]
@@ -91,10 +92,10 @@ def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Pan
 def round_panels(panels: Iterable[Panel]) -> list[Panel]:
     """Split the runs of charts into those at each value along the axis, where checkpoints are enough for curves."""
     return [
-        Panel(panel.study, part, "round", {**panel.fixed, **at})
+        Panel(panel.study, part, "round", {**panel.fixed, panel.x: at})
         for panel in panels
         if panel.x in sweep_keys(panel.study)[0] and "regrets" in panel.runs
-        for at, part in sorted(panel.runs.split(panel.x), key=lambda item, x=panel.x: item[0][x])
+        for at, part in sorted((values[panel.x], part) for values, part in panel.runs.split(panel.x))
         if max(map(len, part["rounds"])) >= MIN_CHECKPOINTS
     ]
 
@@ -132,14 +133,6 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(text if key in plain else f"{SIGNS.get(key, key)} = {text}" for key, text in texts.items())
 
 
-def assumption_fails(point: Point) -> bool:
-    """Return whether the policy assumes means that are products of strengths, and those of the problem are none."""
-    means, kind = point.problem.get("means"), CATALOGUE.get(point.policy["name"])
-    if means is None or kind is None or not kind.capabilities.assumes_product:
-        return False
-    return not is_product(means, players=point.problem.get("players", False))
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -149,20 +142,16 @@ def _chart(panel: Panel) -> Chart:
     study, x, column = panel.study, panel.x, measured_column(panel.study)
     goal: Goal = "regret" if column == "regret" else "identification"
     chosen = {key: value for key, value in panel.fixed.items() if key != "task"}
-    points = [point for point in study.points if all(point.sweep.get(key) == chosen[key] for key in chosen)]
-    variants = {
-        _label(values): (values["policy"], runs)
-        for values, runs in panel.runs.split("policy", *(key for key in sweep_keys(study)[1] if key != x))
-    }
-    policies = [policy for policy, _ in variants.values()]
-    failing = {point.policy["name"] for point in points if assumption_fails(point)}.intersection(policies)
+    point = next(point for point in study.points if all(point.sweep.get(key) == chosen[key] for key in chosen))
+    options = [key for key in sweep_keys(study)[1] if key != x]
+    variants = {_label(values): runs for values, runs in panel.runs.split("policy", *options)}
+    policies = [runs["policy"][0] for runs in variants.values()]
     lines = []
-    for at, (label, (policy, runs)) in enumerate(variants.items()):
-        kind, *numbers = _numbers(panel, column, runs)
+    for at, (label, policy) in enumerate(zip(variants, policies, strict=True)):
+        kind, *numbers = _numbers(panel, column, variants[label])
         numbers = [np.array([float(at)]), *numbers[1:]] if x == "policy" else numbers
         key = policy if policies.count(policy) <= MAX_VARIANTS_PER_COLOUR else label
-        line = policy_line(label, policy, *numbers, goal=goal, key=key, kind=kind)
-        lines.append(replace(line, is_hollow=line.is_hollow or policy in failing))
+        lines.append(policy_line(label, policy, *numbers, goal=goal, key=key, kind=kind, problem=_described(point)))
     positions = np.unique(np.concatenate([line.x for line in lines]))
     x_log = x in ("round", "delta") or (x != "policy" and is_wide(positions))
     whose = f" of {lines[0].label}" if len(lines) == 1 and x != "policy" else ""  # one line has no name beside it
@@ -173,8 +162,8 @@ def _chart(panel: Panel) -> Chart:
         title=", ".join([title, *filter(None, [settings_text(panel.fixed)])]),
         x_label=X_LABELS.get(x, x),
         goal=goal,
-        description=_description(panel, points[0], [runs for _, runs in variants.values()]),
-        remarks=_remarks(panel, {label: runs for label, (_, runs) in variants.items()}, failing),
+        description=_description(panel, point, variants.values()),
+        remarks=_remarks(panel, point, variants),
         y_label=Y_LABELS[column],
         y_log=False if column == "correct" else None,
         x_log=x_log,
@@ -192,7 +181,7 @@ def _label(values: Mapping[str, Any]) -> str:
 def _numbers(panel: Panel, column: str, runs: RunTable) -> tuple[Any, ...]:
     """Return kind, x, mean, 5 and 95 % of the runs of a policy; a level where it has nothing along the axis."""
     if panel.x == "round":
-        regrets = np.stack(runs["regrets"])
+        regrets = np.stack(list(runs["regrets"]))
         x, y, (low, high) = np.array(runs["rounds"][0]), regrets.mean(axis=0), np.percentile(regrets, (5, 95), axis=0)
     else:
         x, y, _, low, high, _ = runs.curve(panel.x, y=column)
@@ -217,14 +206,20 @@ def _description(panel: Panel, point: Point, parts: Iterable[RunTable]) -> str:
     return f"{known}; {panel.runs['task'][0]}; {fewest}{plural(max(counts), 'run')}, seed {point.seed}"
 
 
-def _remarks(panel: Panel, variants: Mapping[str, RunTable], failing: set[str]) -> Iterator[str]:
+def _described(point: Point) -> dict[str, Any]:
+    """Return the means of a problem as its `describe()` gives them; empty where they are products by definition."""
+    problem = point.problem
+    return {"matrix": problem["means"], "players": problem.get("players", False)} if "means" in problem else {}
+
+
+def _remarks(panel: Panel, point: Point, variants: Mapping[str, RunTable]) -> Iterator[str]:
     """Say how many answers were wrong or missing, what does not hold, and where other policies are."""
     if "identified" in panel.runs:
         answers = {label: (runs["identified"], runs["correct"]) for label, runs in variants.items()}
         counts = {label: (sum(there & ~right), sum(~there), len(there)) for label, (there, right) in answers.items()}
         yield answers_remark(counts)
-    if failing:
-        yield f"The means are no products of strengths, which {', '.join(sorted(failing))} assumes."
+    unmet = unmet_assumption((runs["policy"][0], _described(point)) for runs in variants.values())
+    yield f"{unmet[:1].upper()}{unmet[1:]}." if unmet else ""
     if "task" in panel.fixed:
         yield f"Policies that {'seek' if 'identified' in panel.runs else 'play'} something else are in another chart."
     if panel.study.stop:
