@@ -100,9 +100,8 @@ class Chart:
                 (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
             )
         if self.categories:
-            return (self.x_label, self.y_label), tuple(
-                (name, self._of_row(at)) for at, name in enumerate(self.categories)
-            )
+            texts = [(name, self._of_category(at)) for at, name in enumerate(self.categories)]
+            return (self.x_label, self.y_label), tuple(texts)
         positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         positions = np.unique(np.concatenate([_thinned(positions), single]))
@@ -149,7 +148,7 @@ class Chart:
 
         return specification(self)
 
-    def _of_row(self, at: int) -> str:
+    def _of_category(self, at: int) -> str:
         texts = [_value_text(line, float(at)) for line in self.series if line.label and line.kind != "cloud"]
         return "; ".join(text for text in texts if text)
 
