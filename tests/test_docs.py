@@ -23,7 +23,7 @@ from serving import Serving
 import matchbandit as mb
 from matchbandit import lab, leagues
 from matchbandit.cli import app, main
-from matchbandit.lab.paper import FIGURES
+from matchbandit.lab.paper.figures import FIGURES
 from matchbandit.leagues.errors import CODES
 from matchbandit.leagues.service.app import create_app
 from matchbandit.leagues.settings import LeagueSettings
@@ -40,7 +40,7 @@ AS_PRINTED = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NOT_RUN = ("git", "cd", "pip", "source", "sbatch", "ssh", "dask")  # what a page may type besides
 ELSEWHERE = ("tcp://", "postgresql://")  # servers of the reader's; test_production.py has a PostgreSQL
 SERVER = "http://127.0.0.1:8000"  # where pages say that the server is; here it takes any port that is free
-DRAWN = {chart for figure in FIGURES.values() for chart in figure.charts}
+DRAWN = {chart for figure in FIGURES.values() for chart in figure.chart_names}
 QUICK = {"fig1-top", "fig3-bottom", "u1-regret", "u1-ratio"}  # figures that are drawn in some seconds, with two runs
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.cli import completion, main
-from matchbandit.lab.paper import FIGURES
+from matchbandit.lab.paper.figures import FIGURES
 from matchbandit.leagues import Store
 from matchbandit.problems import FAMILIES
 
@@ -35,9 +35,9 @@ def offered(monkeypatch, capsys, tmp_path):
 def test_the_names_are_those_of_the_library():
     assert set(completion.POLICIES) == set(mb.CATALOGUE)
     assert set(completion.FAMILIES) == set(FAMILIES)
-    drawn = [chart for figure in FIGURES.values() for chart in figure.charts]
-    assert [*completion.PAPER_FIGURES, *completion.OTHER_FIGURES] == drawn
-    assert [*completion.STUDIES] == [name for name in FIGURES if name not in drawn]
+    drawn = [chart for figure in FIGURES.values() for chart in figure.chart_names]
+    assert [*completion.PAPER_CHARTS, *completion.OTHER_CHARTS] == drawn
+    assert [*completion.FIGURES] == [name for name in FIGURES if name not in drawn]
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from matchbandit.lab.studies.charts import charts_of
-
 import matchbandit as mb
 from contract.adapter.vocabulary import REWARDS, error_name
-from matchbandit.lab.paper import FIGURES
+from matchbandit.lab.paper.figures import FIGURES
 from matchbandit.lab.replay import propose as propose_next
+from matchbandit.lab.studies.charts import charts_of
 from matchbandit.lab.tables import RunTable
 from matchbandit.placement import bounds_chart, placement_of
 
@@ -114,12 +113,17 @@ def _runs_in(group: dict[str, Any]) -> RunTable:
 
 def claims_of(figure: Any, runs: RunTable) -> Any:
     """The claims of a figure, each with the chart that shows it and its verdict, however few runs there are."""
-    return [{"figure": claim.figure, "verdict": VERDICTS[claim.check(runs).outcome]} for claim in figure.claims]
+    return [verdict_of(claim, verdict) for claim, verdict in figure.judge(runs).items()]
+
+
+def verdict_of(claim: Any, verdict: Any) -> Any:
+    """The chart that shows a claim, and its verdict as a code."""
+    return {"figure": claim.chart, "verdict": VERDICTS[verdict.outcome]}
 
 
 def charts_of_figure(figure: Any, runs: RunTable) -> Any:
     """What the charts of a figure show."""
-    return {name: chart_of(draw(runs)) for name, draw in figure.charts.items()}
+    return {chart.name: chart_of(chart) for chart in figure.charts(runs)}
 
 
 def chart_of(chart: Any) -> Any:
@@ -142,6 +146,7 @@ def figure(entry: str, studies: list[dict[str, Any]], columns: dict[str, list[st
     figure = FIGURES[entry]
     with TemporaryDirectory() as folder:
         tables = {each["name"]: study_of(each).run(Path(folder, each["name"]), workers=1).runs() for each in studies}
+        tables = {name: figure.prepare(runs) for name, runs in tables.items()}
         runs = RunTable.concat(tables.values())
         return {
             "rows": {name: columns_of(table, columns[name]) for name, table in tables.items()},
@@ -154,7 +159,7 @@ def figure_points(entry: str, policies: list[str]) -> Any:
     """What a figure plays by default, as far as it is of these policies."""
     figure = FIGURES[entry]
     studies = {}
-    for study in figure.studies:
+    for study in figure.studies():
         points = [study.points[at] for at in by_label(point.label for point in study.points)]
         points = [point for point in points if point.policy["name"] in policies]
         problems = [point.build()[0].describe() for point in points]
@@ -167,9 +172,9 @@ def figure_points(entry: str, policies: list[str]) -> Any:
             "problems": [*{str(problem): problem for problem in problems}.values()],
         }
     return {
-        "figures": [*figure.charts],
-        "is_default": figure.by_default,
-        "is_of_paper": figure.of_paper,
+        "figures": figure.chart_names,
+        "is_default": figure.is_default,
+        "is_of_paper": figure.is_of_paper,
         "studies": studies,
     }
 
@@ -193,10 +198,7 @@ def reproduce(figures: list[str], runs: int, seed: int) -> Any:
     with TemporaryDirectory() as folder:
         reproduction = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
         return {
-            "claims": [
-                {"figure": claim.figure, "verdict": VERDICTS[verdict.outcome]}
-                for claim, verdict in reproduction.verdicts.items()
-            ],
+            "claims": [verdict_of(claim, verdict) for claim, verdict in reproduction.verdicts.items()],
             "charts": {name: chart_of(chart) for name, chart in reproduction.charts.items()},
             "pictures": [picture.name for picture in reproduction.pictures if picture.is_file()],
             "page": reproduction.page.is_file(),
