@@ -99,7 +99,7 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
         legend = ax.legend(
             entries.values(), entries, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above
         )
-        if legend.get_window_extent().width <= ax.get_window_extent().width:
+        if legend.get_window_extent().width < 0.87 * figure.bbox.width:
             break
     figure.suptitle(_unbroken(chart.title), x=0.02, ha="left", wrap=True)
     if chart.caption:
@@ -339,7 +339,7 @@ def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
         spots = [(dx, -dy, across, 1.0) for dy in range(2, 222, 11) for dx, across in ((3, 0.0), (-3, 1.0))]
         ax.add_artist(_InsideLabel(label, (at, 1), spots, xycoords=ax.get_xaxis_transform(), color=GREY))
     else:
-        spots = [(0, dy, across, up) for dy, up in ((2, 0.0), (-2, 1.0)) for across in (1.0,)]
+        spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
         ax.add_artist(_InsideLabel(label, (1, at), spots, xycoords=ax.get_yaxis_transform(), color=GREY))
 
 
