@@ -24,7 +24,7 @@ MEASURED = {
 }
 """Columns of results; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
 DETAILS = ("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers")
-RESERVED = ("study", "label", "problem", "seed", "run", *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
+RESERVED = ("study", "label", "point", "problem", "seed", "run", *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
 """Names that parameters of a family cannot have."""
 
 
