@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
+from matchbandit.files import writable_file, write_atomically
 from matchbandit.formatting import grouped, short
 
 if TYPE_CHECKING:
@@ -98,11 +100,12 @@ class Chart:
                 (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
             )
         if self.categories:
-            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.categories))
+            texts = [(name, self._of_category(at)) for at, name in enumerate(self.categories)]
+            return (self.x_label, self.y_label), tuple(texts)
         positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         positions = np.unique(np.concatenate([_thinned(positions), single]))
-        rows = tuple((_position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
+        rows = tuple((position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
         labels = [line.label for line in named]
         heads = (f"{line.key}: {line.label}" if labels.count(line.label) > 1 else line.label for line in named)
         return (self.x_label, *heads), rows
@@ -126,10 +129,18 @@ class Chart:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Draw the chart into a .png, .pdf or .svg file; the same chart gives the same bytes."""
-        need("matplotlib", "drawing")
-        from matchbandit.figures.axes import save  # noqa: PLC0415  # it imports matplotlib
+        file = picture_file(path)
+        write_atomically(file, self._encode(file.suffix[1:].lower()))
+        return Path(path)
 
-        return save(self, path)
+    def _repr_png_(self) -> bytes:
+        return self._encode("png")
+
+    def _encode(self, kind: str) -> bytes:
+        need("matplotlib", "drawing")
+        from matchbandit.figures.axes import encode  # noqa: PLC0415  # it imports matplotlib
+
+        return encode(self, kind)
 
     def vega_lite(self) -> dict[str, Any]:
         """Return the chart as a Vega-Lite specification, which pages draw."""
@@ -137,9 +148,16 @@ class Chart:
 
         return specification(self)
 
-    def _of_row(self, at: int) -> str:
+    def _of_category(self, at: int) -> str:
         texts = [_value_text(line, float(at)) for line in self.series if line.label and line.kind != "cloud"]
         return "; ".join(text for text in texts if text)
+
+
+def picture_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file to draw into, before any work; raise an error if it has another suffix or cannot be written."""
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
+    return writable_file(path)
 
 
 def _thinned(positions: Numbers) -> Numbers:
@@ -150,7 +168,7 @@ def _thinned(positions: Numbers) -> Numbers:
     return chosen
 
 
-def _position_text(x: float) -> str:
+def position_text(x: float) -> str:
     """A position along x: integers in full."""
     return grouped(x) if x.is_integer() and abs(x) < 1e7 else short(x)
 
@@ -158,9 +176,11 @@ def _position_text(x: float) -> str:
 def _value_text(line: Series, x: float) -> str:
     """The value of this line at x with its range; empty where it has no point."""
     indices = np.flatnonzero(line.x == x)
-    if not len(indices):
-        return ""
-    at = indices[-1]
+    return point_text(line, int(indices[-1])) if len(indices) else ""
+
+
+def point_text(line: Series, at: int) -> str:
+    """The value of this point with its range."""
     text = short(float(line.y[at]))
     if line.low is None or line.high is None:
         return text

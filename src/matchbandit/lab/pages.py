@@ -1,9 +1,29 @@
 """Pages of charts and tables: one HTML file that needs no network, under a strict content-security policy."""
 
+import os
+import re
+from base64 import b64encode
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from matchbandit.extras import need
+from matchbandit.figures import Chart
+from matchbandit.files import write_atomically
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Tone = Literal["good", "part", "bad", "plain"]
+_NUMBER = re.compile(
+    r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
+)
+_SPACE_IN_NUMBER = re.compile(r"(?<=\d) (?=\d{3}(?!\d)|[%×])")
+_HEADING = re.compile(r'<h2 id="([^"]*)">(.*?)</h2>')
 
 
 @dataclass(frozen=True)
@@ -12,6 +32,10 @@ class Badge:
 
     text: str
     tone: Tone = "plain"
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return self.text
 
 
 Cell = str | Badge
@@ -26,3 +50,78 @@ class Table:
     caption: str = ""
     group_by: str = ""
     """The head of a column whose equal neighbours form a group of rows, with a headline of its own."""
+
+    @property
+    def columns(self) -> list[tuple[int, str, bool]]:
+        """The columns beside that of groups: position, head, and whether its cells are numbers."""
+        return [(at, head, self._is_numeric(at)) for at, head in enumerate(self.heads) if head != self.group_by]
+
+    @property
+    def groups(self) -> list[tuple[str, list[tuple[Cell, ...]]]]:
+        """Groups of rows with their headlines; a table without `group_by` is one group."""
+        at = self.heads.index(self.group_by) if self.group_by else None
+        return [(name, [*rows]) for name, rows in groupby(self.rows, lambda row: "" if at is None else str(row[at]))]
+
+    def _is_numeric(self, column: int) -> bool:
+        cells = [str(row[column]) for row in self.rows if str(row[column]) not in ("", "–")]
+        return bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def write_page(path: str | os.PathLike[str], template: str, **context: Any) -> Path:
+    """Write a page, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The HTML file.
+    template : str
+        A template of `lab/templates` that extends `page.html`.
+    **context
+        What the template shows. Text in it is never read as HTML.
+
+    Returns
+    -------
+    Path
+    """
+    text = _environment().get_template(template).render(context)
+    write_atomically(Path(path), text.encode("utf-8", errors="replace"))
+    return Path(path)
+
+
+@cache
+def _environment() -> "Environment":
+    jinja2 = need("jinja2", "writing pages")
+    loader = jinja2.PackageLoader("matchbandit.lab")
+    environment: Environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.globals |= {"static": _static, "content_hash": _content_hash, "numbers_of": _numbers, "spec_of": _spec}
+    environment.filters["text"] = lambda cell: _SPACE_IN_NUMBER.sub("\u00a0", str(cell))
+    environment.filters["headings"] = lambda html: [
+        (at, jinja2.utils.markupsafe.Markup(x)) for at, x in _HEADING.findall(html)
+    ]
+    environment.filters["slug"] = lambda title: re.sub(r"\W+", "-", title.lower()).strip("-")
+    environment.tests["badge"] = lambda cell: isinstance(cell, Badge)
+    return environment
+
+
+@cache
+def _static(name: str) -> Any:
+    """A script or style, as it is written into a page."""
+    folder = files("matchbandit.figures") / "vendor" if name == "vega.js" else files("matchbandit.lab") / "static"
+    return need("markupsafe", "writing pages").Markup((folder / name).read_text(encoding="utf-8"))
+
+
+@cache
+def _content_hash(name: str) -> str:
+    """The source that allows a script or style in the content-security policy."""
+    return f"'sha256-{b64encode(sha256(_static(name).encode()).digest()).decode()}'"
+
+
+def _numbers(chart: Chart) -> Table:
+    return Table(*chart.numbers(), f"{chart.title}: the numbers")
+
+
+def _spec(chart: Chart) -> dict[str, Any]:
+    """The specification without the title, which a page shows as a headline."""
+    return {name: value for name, value in chart.vega_lite().items() if name != "title"}

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.errors import unknown
 from matchbandit.extras import Frame, choose_frame, make_frame, need
 from matchbandit.results import Identification, RunInfo, Runs, summarize
+from matchbandit.results.comparison import task_of
 from matchbandit.results.tables import details_table, eliminations_from, plays_from, splits_from, sums_from
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ MEASURED = {
 }
 """Columns of results; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
 DETAILS = ("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers")
-RESERVED = ("study", "label", "point", "problem", "seed", "run", *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
+HEADS = ("study", "label", "point", "problem", "task", "seed", "run")
+RESERVED = (*HEADS, *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
 """Names that parameters of a family cannot have."""
 
 
@@ -170,6 +172,7 @@ def part_table(settings: Mapping[str, Any], result: Runs | Identification) -> "p
     columns: dict[str, Any] = {
         name: pa.array([value] * n) for name, value in settings.items() if isinstance(value, bool | int | float | str)
     }
+    columns["task"] = pa.array([task_of(result)] * n)
     columns["run"] = pa.array(result.run_numbers, pa.int64())
     if isinstance(result, Runs):
         rounds = pa.array([result.rounds] * n, pa.list_(pa.int64()))

@@ -1,0 +1,286 @@
+"""Charts as Vega-Lite specifications, for pages and for notebooks; light and dark."""
+
+from math import isfinite
+from textwrap import fill
+from typing import Any, Literal
+
+import numpy as np
+
+from matchbandit.figures.chart import MAX_MARKERS, Chart, point_text, position_text
+from matchbandit.figures.style import styles_of
+
+Json = dict[str, Any]
+HEIGHT, ROW_HEIGHT, MARKERS_OF_LONG_LINES = 340, 44, 9
+DASHES = {"dashed": [7, 4], "dotted": [2, 3]}
+SHAPES = {
+    "triangle": "triangle-up",
+    "plus": "cross",
+    "cross": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
+    "hexagon": "M0,-1L.87,-.5L.87,.5L0,1L-.87,.5L-.87,-.5Z",
+    "star": "M0,-1L.24,-.32L.95,-.31L.38,.12L.59,.81L0,.4L-.59,.81L-.38,.12L-.95,-.31L-.24,-.32Z",
+    "pentagon": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
+}
+"""Markers that Vega calls otherwise, or does not have."""
+_POWERS = [f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for power in range(-15, 19)]
+_EXPONENT = "floor(log(abs(datum.value)) / LN10 + 1e-9)"
+TICK_TEXT = (
+    "datum.value == 0 || abs(datum.value) >= 1e-3 && abs(datum.value) < 1e6 ? format(datum.value, ',.6~f') : "
+    f"replace(format(datum.value / pow(10, {_EXPONENT}), '.4~g') + '·', /^1·/, '') + {_POWERS}[{_EXPONENT} + 15]"
+)
+"""Numbers at ticks, as `formatting.short` writes them."""
+
+
+_RATIO = "domain('%s')[1] / domain('%s')[0]"
+_DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
+IS_ROUND = f"indexof({_RATIO} > 200 ? [1] : {_RATIO} > 4 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9], {_DIGIT}) >= 0"
+"""Which ticks of a logarithmic axis have a number and a grid line: powers of ten, and others where these are few."""
+IN_RANGE = {"filter": "datum.x > x_floor"}
+
+
+def themed(light: str, dark: str) -> Json:
+    """Return a colour that depends on the parameter `dark` of a specification."""
+    return {"expr": f"dark ? '{dark}' : '{light}'"}
+
+
+INK, MUTED, GRID = themed("#1b1f24", "#e4e8ec"), themed("#57606a", "#a3adb8"), themed("#e6e9ed", "#2a3038")
+PAPER = themed("#ffffff", "#14171b")
+BASE: Json = {
+    "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+    "width": "container",
+    "background": "transparent",
+    "params": [{"name": "dark", "value": False}],
+    "config": {
+        "font": "system-ui, sans-serif",
+        "view": {"stroke": None},
+        "title": {"anchor": "start", "color": INK},
+        "axis": {
+            "domainColor": MUTED, "gridColor": GRID, "labelColor": MUTED, "tickColor": MUTED, "titleColor": INK,
+            "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12, "labelOverlap": "greedy",
+        },
+        "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0, "titleY": -12},
+        "legend": {
+            "orient": "bottom", "columns": {"expr": "max(1, floor(width / 240))"}, "labelColor": INK, "title": None,
+            "labelLimit": 300, "labelFontSize": 12, "symbolSize": 90, "symbolStrokeWidth": 2, "symbolOpacity": 1,
+        },
+    },
+}  # fmt: skip
+"""What the specifications of pages share: the parameter `dark`, and colours that follow it."""
+
+
+def specification(chart: Chart) -> Json:
+    """Return a chart as a Vega-Lite specification, as wide as its container.
+
+    `usermeta.axes` holds, for the channels x and y, a linear axis, and a logarithmic one where the data allow it: the
+    parts of the `channel`, and the `floor`, the value of the parameter x_floor or y_floor.
+    """
+    flat, names = bool(chart.categories), _names(chart)
+    measured = "x" if flat else "y"
+    axes = {} if flat else {"x": _axis(chart, "x", chart.x_label)}
+    axes[measured] = _axis(chart, "y", chart.y_label)
+    logs = {"x": chart.x_log} | {measured: chart.y_log}
+    shown = {name: axis["log" if logs[name] and "log" in axis else "linear"] for name, axis in axes.items()}
+    position = {
+        name: {"field": "y" if flat else name, "type": "quantitative"} | shown[name]["channel"] for name in axes
+    }
+    if flat:
+        ticks = {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 200}
+        rows = {
+            "field": "row",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": [*map(_wrapped, chart.categories)]},
+        }
+        position["y"] = rows | {"axis": ticks}
+    if chart.has_shared_categories:
+        position["yOffset"] = {"field": "key", "scale": {"domain": list(dict.fromkeys(x.key for x in chart.series))}}
+    floors = [{"name": f"{name}_floor", "value": axis["floor"]} for name, axis in shown.items()]
+    raised = [
+        {"calculate": f"isValid(datum.{name}) ? max(datum.{name}, {measured}_floor) : null", "as": name}
+        for name in ("y", "low", "high")
+    ]
+    marks = {"encoding": position, "layer": _marks(chart, names, measured)}
+    return BASE | {
+        "title": chart.title,
+        "description": f"{chart.y_label} over {chart.x_label}: {', '.join(x.label for x in chart.series if x.label)}",
+        "height": max(ROW_HEIGHT * len(chart.categories), 120) if flat else HEIGHT,
+        "params": [*BASE["params"], *floors],
+        "usermeta": {"axes": axes},
+        "data": {"values": _rows(chart, names)},
+        "transform": raised if flat else [*raised, IN_RANGE],
+        "layer": [marks, *_rules(chart), *([] if flat else [_hover(chart, names)])],
+    }
+
+
+def _names(chart: Chart) -> list[str]:
+    """A name for each series: its label, with its key where several have the same one."""
+    labels = [line.label or f"({number})" for number, line in enumerate(chart.series)]
+    return [
+        f"{x.key}: {name}" if labels.count(name) > 1 else name for x, name in zip(chart.series, labels, strict=True)
+    ]
+
+
+def _axis(chart: Chart, field: Literal["x", "y"], title: str) -> Json:
+    """A linear axis, and a logarithmic one if there are positive values; its bands end below the least mean."""
+    means = np.concatenate([np.zeros(0), *(getattr(line, field) for line in chart.series)])
+    means = means[np.isfinite(means)]
+    positive = means[means > 0]
+    is_x, channel = field == "x", "x" if chart.categories else field
+    count: Json = {"tickCount": {"expr": "max(3, width / 90)"} if channel == "x" else 6}
+    if is_x and chart.x_ticks is not None:
+        count = {"values": [_number(tick) for tick in chart.x_ticks]}
+    linear: Json = {"zero": not is_x, "nice": not is_x, "padding": 10 if is_x else 0}
+    if is_x and "values" not in count and len(positive) == len(means) > 0 and means.min() < 0.06 * means.max():
+        ends = [*means, *(rule.at for rule in chart.rules if rule.axis == "x")]
+        linear = {"zero": True, "nice": False, "domainMax": _number(1.02 * max(ends))}
+    log: Json = {"type": "log", "nice": False, "padding": 10}
+    if not is_x and chart.y_range is not None:
+        (log if chart.y_log else linear)["domain"] = [_number(end) for end in chart.y_range]
+    axis: Json = {"labelExpr": TICK_TEXT, "grid": not is_x, **count}
+    kinds = {"linear": {"channel": {"title": title, "scale": linear, "axis": axis}, "floor": -1e300}}
+    if len(positive):
+        if "values" not in count:
+            test = IS_ROUND.replace("%s", channel)
+            grid = {"condition": {"test": test, "value": 1}, "value": 0}
+            axis = axis | {"tickCount": 8, "labelExpr": f"{test} ? ({TICK_TEXT}) : ''", "gridOpacity": grid}
+        floor = 0 if is_x else _number(float(positive.min()) / 3)
+        kinds["log"] = {"channel": {"title": title, "scale": log, "axis": axis}, "floor": floor}
+    return kinds
+
+
+def _marks(chart: Chart, names: list[str], measured: str) -> list[Json]:
+    """Bands, lines, bars and markers; a choice in the legend dims all other series."""
+    styles, flat = styles_of(chart), bool(chart.categories)
+    labelled = [name for name, line in zip(names, chart.series, strict=True) if line.label]
+    legend = None if flat and not chart.has_shared_categories else {"values": labelled}
+
+    def looks(values: list[Any]) -> Json:
+        return {"field": "series", "type": "nominal", "scale": {"domain": names, "range": values}, "legend": legend}
+
+    def layer(test: str, mark: str, opacity: float, encoding: Json, **properties: Any) -> Json:
+        dimmed = {"condition": {"param": "chosen", "value": opacity}, "value": opacity / 8}
+        return {
+            "transform": [{"filter": test}],
+            "mark": {"type": mark, "clip": True, **properties},
+            "encoding": {**(area if mark in ("area", "circle") else outline), "opacity": dimmed, **encoding},
+        }
+
+    colours = [themed(style.colour, style.dark) for style in styles]
+    tests = [{"test": f"datum.number == {number}", "value": colour} for number, colour in enumerate(colours)]
+    # Not by a scale, since the legend would show its colours instead of hollow markers.
+    area = {"color": {"condition": tests, "value": "gray"}, "detail": {"field": "number"}}
+    outline = {"stroke": looks(colours)}
+    fill_colours = [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, colours, strict=True)]
+    ends = {measured: {"field": "low"}, f"{measured}2": {"field": "high"}}
+    dashes = [{"test": f"datum.dash == '{dash}'", "value": value} for dash, value in DASHES.items()]
+    weights = [{"test": "datum.bold", "value": 3.2}, {"test": "datum.kind == 'reference'", "value": 1.3}]
+    weight = {"strokeWidth": {"condition": weights, "value": 2}, "strokeDash": {"condition": dashes, "value": [1, 0]}}
+    tip = [{"field": "row", "title": chart.x_label}, {"field": "series"}, {"field": "text", "title": chart.y_label}]
+    shapes = looks([SHAPES.get(style.marker, style.marker) for style in styles])
+    point = {"shape": shapes, "fill": looks(fill_colours), "tooltip": tip if flat else None}
+    lines = [
+        layer("datum.kind == 'line' && isValid(datum.low)", "area", 0.16, ends),
+        layer("datum.kind == 'line' || datum.kind == 'reference'", "line", 1, weight),
+    ]
+    barred = "isValid(datum.low)" if flat else "datum.kind == 'points' && isValid(datum.low)"
+    markers = layer("datum.marker", "point", 1, point, size=64, strokeWidth=1.8)
+    zoom = {
+        "type": "interval",
+        "encodings": ["x"] if flat else ["x", "y"],
+        "zoom": "wheel![event.ctrlKey || event.metaKey]",  # a wheel alone moves the page, and so does a finger
+        "translate": "[pointerdown[event.pointerType == 'mouse'], window:pointerup] > window:pointermove!",
+    }
+    markers["params"] = [
+        {"name": "zoom", "select": zoom, "bind": "scales"},
+        {"name": "chosen", "select": {"type": "point", "fields": ["series"], "toggle": "true"}, "bind": "legend"},
+    ]
+    return [
+        *([] if flat else lines),
+        layer(barred, "rule", 1, ends, strokeWidth=1.4),
+        layer("datum.kind == 'cloud'", "circle", 0.4, {}, size=14),
+        markers,
+    ]
+
+
+def _hover(chart: Chart, names: list[str]) -> Json:
+    """A vertical line at the position nearest to the pointer, which tells the values of all series there."""
+    named = [(name, x) for name, x in zip(names, chart.series, strict=True) if x.label and x.kind != "cloud"]
+    rows: dict[float, Json] = {}
+    for number, (_, line) in enumerate(named):
+        for at, x in enumerate(line.x.tolist()):
+            row = rows.setdefault(x, {"x": _number(x), "position": position_text(x)})
+            row[f"s{number}"] = point_text(line, at)
+    texts = [{"field": f"s{number}", "title": name, "type": "nominal"} for number, (name, _) in enumerate(named)]
+    select = {
+        "type": "point",
+        "encodings": ["x"],
+        "nearest": True,
+        "on": "pointermove,pointerdown",
+        "clear": "pointerout",
+    }
+    return {
+        "data": {"values": [rows[x] for x in sorted(rows)]},
+        "transform": [IN_RANGE],
+        "params": [{"name": "nearest", "select": select}],
+        "mark": {"type": "rule", "color": MUTED},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": chart.x_label},
+            "opacity": {"condition": {"param": "nearest", "empty": False, "value": 0.7}, "value": 0},
+            "tooltip": [{"field": "position", "title": chart.x_label, "type": "nominal"}, *texts],
+        },
+    }
+
+
+def _rules(chart: Chart) -> list[Json]:
+    """Labelled positions on the axes; the labels of upright rules are below each other."""
+    layers = []
+    for number, rule in enumerate(sorted(chart.rules, key=lambda rule: rule.axis)):
+        is_upright = (rule.axis == "x") != bool(chart.categories)
+        at = {"x" if is_upright else "y": {"datum": _number(rule.at)}}
+        aside = {"y": {"value": 14 * number + 8}} if is_upright else {"x": {"value": "width"}}
+        text: Json = {"type": "text", "text": rule.label, "color": MUTED, "align": "right", "dx": -4, "dy": -7}
+        if is_upright:  # beside the rule, where there is more room
+            is_left = f"scale('x', {_number(rule.at)}) > width / 2"
+            sides = {"align": f"{is_left} ? 'right' : 'left'", "dx": f"{is_left} ? -4 : 4"}
+            text |= {name: {"expr": side} for name, side in sides.items()} | {"dy": 0}
+        line = {"type": "rule", "color": MUTED, "clip": True}
+        layers.append(
+            {
+                "data": {"values": [{}]},
+                "layer": [{"mark": line, "encoding": at}, {"mark": text, "encoding": at | aside}],
+            }
+        )
+    return layers
+
+
+def _rows(chart: Chart, names: list[str]) -> list[Json]:
+    """One row for each point of each series: its numbers, what it is, and in rows of categories what it is called."""
+    rows: list[Json] = []
+    for number, (line, name, style) in enumerate(zip(chart.series, names, styles_of(chart), strict=True)):
+        about = {
+            "series": name,
+            "number": number,
+            "kind": line.kind,
+            "key": line.key,
+            "dash": style.dash,
+            "bold": line.is_bold,
+        }
+        numbers = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
+        few = len(line.x) <= MAX_MARKERS or line.kind == "points"
+        spread = np.linspace(0, len(line.x) - 1, len(line.x) if few else MARKERS_OF_LONG_LINES).round()
+        has_none = line.kind == "cloud" or (line.kind == "reference" and not chart.categories)
+        for at in range(len(line.x)):
+            row = about | {field: _number(values[at]) for field, values in numbers.items() if values is not None}
+            row["marker"] = bool(at in spread) and not has_none
+            if chart.categories:
+                row |= {"row": _wrapped(chart.categories[int(line.x[at])]), "text": point_text(line, at)}
+            rows.append(row)
+    return rows
+
+
+def _wrapped(name: str) -> str:
+    return fill(name, 24)
+
+
+def _number(value: float) -> float | None:
+    """To seven digits, and none if it is not finite, which JSON cannot say."""
+    return float(f"{value:.7g}") if isfinite(value) else None
