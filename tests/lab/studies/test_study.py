@@ -157,7 +157,7 @@ MISTAKES = [
     ("n = 3", "n = 3.5", "problem.n: must be a whole number"),
     ("n = 3", "n = true", "problem.n: must be a whole number"),
     ("n = 3", "n = [3, 4]", "problem.n: must be a whole number"),
-    ("u1 = 0.9", "u2 = 0.9", "problem.u2: unknown parameter of the problem 'u2'; did you mean 'u1'?"),
+    ("u1 = 0.9", "u2 = 0.9", "problem.u2: unknown parameter of the problem 'u2'. Known: family, n, u1, gap, rewards, drift."),
     ("u1 = 0.9", 'u1 = 0.9\nrewards = "gauss:1"', "problem.rewards: unknown"),
     ("u1 = 0.9", "u1 = 0.9\nepsilon = 0.1", "problem.epsilon: belongs to the study: write it above"),
     ("u1 = 0.9", 'u1 = 0.9\ndrift = "randm-walk:1"', "problem.drift: unknown drift 'randm-walk'; did you mean"),
@@ -194,7 +194,7 @@ def test_from_toml_with_many_mistakes_names_all_at_once(write):
 def test_from_toml_refuses_a_policy_that_cannot_play_the_graph(write):
     text = GAPS.replace('"uts"', '"uts", "simple-adaptive-matching"').replace('family = "spiked"\nn = 3\nu1 = 0.9', "u = [0.9, 0.5, 0.4]")
     text = text.replace("gap = [0.5, 0.6]\n", "")
-    starts = ["uts: ", "simple-adaptive-matching: ", "pair-elim, growth = 1.05: "]
+    starts = ["uts: ", "simple-adaptive-matching: ", "pair-elim, growth = 1.05 a"]
     lines = lines_of(write(text))
     assert [line[: len(start)] for line, start in zip(lines, starts, strict=False)] == starts
     assert "even number" in lines[1]
