@@ -44,6 +44,7 @@ _INK, _FRAME = "#222222", "#888888"
 _STYLE: dict[str, Any] = {
     "figure.figsize": (6.0, HEIGHT + 2), "savefig.dpi": 200,  # on a phone, 360 pixels wide, the text is readable
     "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
+    "figure.constrained_layout.w_pad": 0.08,
     "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": _INK, "text.parse_math": False,
     "figure.titlesize": 11.0, "figure.titleweight": "bold", "axes.labelcolor": GREY, "axes.edgecolor": _FRAME,
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
@@ -58,7 +59,7 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     "svg": {"Date": None, "Creator": None},
 }
-_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed|orem) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
 """Spaces at which lines are not broken."""
 
 
@@ -406,5 +407,5 @@ def _wrapped(name: str) -> str:
 
 
 def _unbroken(words: str) -> str:
-    """These words with spaces that no line is broken at: around "=", after "seed" and before units."""
+    """These words with spaces that no line is broken at: around "=", after "seed" and "Theorem", and before units."""
     return _NO_BREAK.sub("\u00a0", words)
