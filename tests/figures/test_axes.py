@@ -109,8 +109,8 @@ def test_plot_has_short_ticks_and_keeps_those_that_are_given():
 def test_plot_of_more_than_three_lines_names_them_at_their_ends():
     three = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3]))).plot()
     assert [text.get_text() for text in three.get_legend().get_texts()] == POLICIES[:3]
-    five = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)),
-                 *(line("published", [9], [k], key=name, kind="points") for k, name in enumerate(POLICIES)))  # fmt: skip
+    published = [line("published", [9], [k], key=name, kind="points") for k, name in enumerate(POLICIES)]
+    five = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)), *published)
     ax = five.plot()
     named = {text.get_text(): (text.get_color(), box) for text, box in texts_of(ax)}
     for look, name in zip(styles_of(five), POLICIES, strict=False):

@@ -16,7 +16,9 @@ def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low
     """
     if not isinstance(gaps, Sequence):
         gaps = [gaps] * max(len(heights) - 1, 0)
-    offsets = list(accumulate(gaps, initial=0.0))[: len(heights)]  # of each above the first, if all stood as close as they may
+    offsets = list(accumulate(gaps, initial=0.0))[
+        : len(heights)
+    ]  # of each above the first, if all stood as close as they may
     groups: list[tuple[float, int]] = []  # each: where its first would stand without its offset, and how many there are
     for height, offset in zip(heights, offsets, strict=True):
         start, size = height - offset, 1
