@@ -3,13 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import accumulate
-from math import inf
 from typing import Literal, get_args
 
-import numpy as np
-
-from matchbandit.figures.chart import Chart, Dash, Numbers, Series
+from matchbandit.figures.chart import Chart, Dash, Series
 
 Marker = Literal[
     "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
@@ -148,36 +144,3 @@ def _variant(style: Style, number: int, *, keep_dash: bool) -> Style:
     marker = MARKERS[(MARKERS.index(style.marker) + number) % len(MARKERS)]
     dash = style.dash if keep_dash else DASHES[(DASHES.index(style.dash) + number) % len(DASHES)]
     return replace(style, dash=dash, marker=marker)
-
-
-def spread_apart(
-    heights: Sequence[float] | Numbers,
-    between: float | Sequence[float] | Numbers,
-    *,
-    low: float = -inf,
-    high: float = inf,
-) -> list[float]:
-    """Move heights apart: the nearest ones in the same order with these distances, inside low and high.
-
-    `between` is one distance, or one for each two neighbours; the outermost stay half a distance inside the limits.
-    Where there is not enough space for all, they exceed `high`.
-
-    >>> spread_apart([0.0, 0.1, 0.8], 0.25)
-    [-0.075, 0.175, 0.8]
-    >>> spread_apart([0.0, 0.0], 0.5, low=0.0, high=2.0)
-    [0.25, 0.75]
-    """
-    count = len(heights)
-    gaps = np.broadcast_to(np.asarray(between, dtype=np.float64), max(count - 1, 0)).tolist()
-    offsets = [0.0, *accumulate(gaps)][:count]  # of each above the first, if all stood as close as they may
-    groups: list[list[float]] = []  # each: where its first would stand without its offset, and how many there are
-    for height, offset in zip(heights, offsets, strict=True):
-        groups.append([float(height) - offset, 1])
-        while len(groups) > 1 and groups[-1][0] < groups[-2][0]:
-            start, size = groups.pop()
-            first, before = groups[-1]
-            groups[-1] = [(first * before + start * size) / (before + size), before + size]
-    edges = [gaps[0] / 2, gaps[-1] / 2] if gaps else [0.0, 0.0]
-    least, most = low + edges[0], high - edges[1] - (offsets[-1] if offsets else 0.0)
-    starts = [max(min(start, most), least) for start, size in groups for _ in range(int(size))]
-    return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]
