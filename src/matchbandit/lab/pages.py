@@ -83,9 +83,13 @@ def write_page(path: str | os.PathLike[str], template: str, **context: Any) -> P
     -------
     Path
     """
-    text = _environment().get_template(template).render(context)
-    write_atomically(Path(path), text.encode("utf-8", errors="replace"))
+    write_atomically(Path(path), render_page(template, **context).encode("utf-8", errors="replace"))
     return Path(path)
+
+
+def render_page(template: str, **context: Any) -> str:
+    """Return a page as text: the template of this name with what it shows."""
+    return _environment().get_template(template).render(context)
 
 
 @cache
