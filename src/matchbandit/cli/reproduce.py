@@ -1,28 +1,29 @@
 """`matchbandit reproduce`: the paper's figures and claims, and further figures."""
 
+import signal
 from typing import Annotated
 
 import typer
 
-from matchbandit.cli.completion import FIGURES, OTHER_CHARTS, PAPER_CHARTS, complete_from
+from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES, STUDIES, complete_from
 from matchbandit.cli.output import Output, print_table, prints_output
-from matchbandit.cli.parameters import Seed, Workers, integer
-from matchbandit.cli.run import stopped
-from matchbandit.formatting import duration
+from matchbandit.cli.parameters import Seed, Workers, argument, integer, optional
+from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
 
-NAMES = f"Of the paper: {', '.join(PAPER_CHARTS)}. Further ones: {', '.join(OTHER_CHARTS)}."
-GROUPS = f"Several at once: {', '.join(FIGURES)}. By default all but click-models, which takes minutes."
-COMPLETE = complete_from((*PAPER_CHARTS, *OTHER_CHARTS, *FIGURES))
+NAMES = f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. Or all of a study: "
+DEFAULT = f"{', '.join(STUDIES)}. By default all but click-models, which takes minutes."
+COMPLETE = complete_from((*PAPER_FIGURES, *OTHER_FIGURES, *STUDIES))
 RUNS = "Runs per point; by default 100 for the paper's figures, 20 for the others."
-FOLDER = "Folder for figures, page and finished parts; a seed other than 0 has a separate folder within, such as seed-1."
-Figure = Annotated[list[str] | None, typer.Argument(metavar="[FIGURE]...", help=f"{NAMES} {GROUPS}", show_default=False, autocompletion=COMPLETE)]
+FOLDER = (
+    "Folder for figures, page and finished parts; a seed other than 0 has a separate folder within, such as seed-1."
+)
 
 
 @prints_output
 def reproduce(
-    figure: Figure = None,
-    runs: Annotated[int | None, typer.Option(help=RUNS, show_default=False, **integer("--runs"))] = None,
+    figure: Annotated[list[str] | None, argument("[FIGURE]...", NAMES + DEFAULT, autocompletion=COMPLETE)] = None,
+    runs: Annotated[int | None, optional(RUNS, integer("--runs"))] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help=FOLDER)] = "reproduction",
     seed: Seed = 0,
     workers: Workers = None,
@@ -31,3 +32,26 @@ def reproduce(
 
     The published numbers are drawn over ours.
     """
+    from matchbandit.lab.paper.reproduce import reproduce as reproduce_figures
+
+    stopped_by = [signal.SIGINT]
+    try:
+        with stoppable(stopped_by), bar("reproducing") as advance:
+
+            def show(text: str, done: int, total: int) -> None:
+                if not done:  # how long it will take
+                    typer.echo(text, err=True)
+                advance(text, done, total)
+
+            made = reproduce_figures(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=show)
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; finished parts are in {out}. The same command continues from there.", err=True)
+        raise typer.Exit(128 + stopped_by[-1]) from None
+    data = made.describe()
+    lines = "\n  ".join(["\npictures:", *data["pictures"]]) + f"\n{made.times_text}\npage:\n  {made.page}"
+
+    def print_text() -> None:
+        print_table([*data["claims"][0]], [[*claim.values()] for claim in data["claims"]])
+        typer.echo(lines)
+
+    return Output(data, print_text)

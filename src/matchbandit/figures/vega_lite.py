@@ -2,7 +2,7 @@
 
 from math import isfinite
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -119,30 +119,31 @@ def _names(chart: Chart) -> list[str]:
     ]
 
 
-def _axis(chart: Chart, field: str, title: str) -> Json:
-    """A linear axis, and a logarithmic one if there are positive values; bands end a little below the smallest mean."""
+def _axis(chart: Chart, field: Literal["x", "y"], title: str) -> Json:
+    """A linear axis, and a logarithmic one if there are positive values; its bands end below the least mean."""
     means = np.concatenate([np.zeros(0), *(getattr(line, field) for line in chart.series)])
     means = means[np.isfinite(means)]
-    is_x = field == "x"
-    width = {"expr": "max(3, width / 90)"} if is_x or chart.categories else 6
-    ticks: Json = {"labelExpr": TICK_TEXT, "tickCount": width, "grid": not is_x}
+    positive = means[means > 0]
+    is_x, channel = field == "x", "x" if chart.categories else field
+    count: Json = {"tickCount": {"expr": "max(3, width / 90)"} if channel == "x" else 6}
     if is_x and chart.x_ticks is not None:
-        ticks["values"] = [_number(tick) for tick in chart.x_ticks]
-    from_zero = not is_x or bool(len(means) and 0 <= means.min() < 0.06 * means.max())
-    scales: Json = {
-        "linear": {"zero": from_zero, "nice": not is_x, "padding": 0 if from_zero else 10}
-        | ({"domainMax": _number(1.02 * means.max())} if is_x and from_zero else {}),
-        "log": {"type": "log", "nice": False, "padding": 10},
-    }
+        count = {"values": [_number(tick) for tick in chart.x_ticks]}
+    linear: Json = {"zero": not is_x, "nice": not is_x, "padding": 10 if is_x else 0}
+    if is_x and "values" not in count and len(positive) == len(means) > 0 and means.min() < 0.06 * means.max():
+        ends = [*means, *(rule.at for rule in chart.rules if rule.axis == "x")]
+        linear = {"zero": True, "nice": False, "domainMax": _number(1.02 * max(ends))}
+    log: Json = {"type": "log", "nice": False, "padding": 10}
     if not is_x and chart.y_range is not None:
-        scales["log" if chart.y_log else "linear"] |= {"domain": [_number(end) for end in chart.y_range]}
-    kinds = {"linear": {"channel": {"title": title, "scale": scales["linear"], "axis": {**ticks}}, "floor": -1e300}}
-    if (means > 0).any():
-        test = IS_ROUND.replace("%s", "x" if chart.categories else field)
-        shown = {"gridOpacity": {"condition": {"test": test, "value": 1}, "value": 0}}
-        ticks |= {} if "values" in ticks else {**shown, "labelExpr": f"{test} ? ({TICK_TEXT}) : ''", "tickCount": 8}
-        floor = 0 if is_x else _number(float(means[means > 0].min()) / 3)
-        kinds["log"] = {"channel": {"title": title, "scale": scales["log"], "axis": ticks}, "floor": floor}
+        (log if chart.y_log else linear)["domain"] = [_number(end) for end in chart.y_range]
+    axis: Json = {"labelExpr": TICK_TEXT, "grid": not is_x, **count}
+    kinds = {"linear": {"channel": {"title": title, "scale": linear, "axis": axis}, "floor": -1e300}}
+    if len(positive):
+        if "values" not in count:
+            test = IS_ROUND.replace("%s", channel)
+            grid = {"condition": {"test": test, "value": 1}, "value": 0}
+            axis = axis | {"tickCount": 8, "labelExpr": f"{test} ? ({TICK_TEXT}) : ''", "gridOpacity": grid}
+        floor = 0 if is_x else _number(float(positive.min()) / 3)
+        kinds["log"] = {"channel": {"title": title, "scale": log, "axis": axis}, "floor": floor}
     return kinds
 
 
@@ -182,14 +183,15 @@ def _marks(chart: Chart, names: list[str], measured: str) -> list[Json]:
     ]
     barred = "isValid(datum.low)" if flat else "datum.kind == 'points' && isValid(datum.low)"
     markers = layer("datum.marker", "point", 1, point, size=64, strokeWidth=1.8)
-    turn = "wheel![event.ctrlKey || event.metaKey]"  # a wheel alone moves the page
+    zoom = {
+        "type": "interval",
+        "encodings": ["x"] if flat else ["x", "y"],
+        "zoom": "wheel![event.ctrlKey || event.metaKey]",  # a wheel alone moves the page, and so does a finger
+        "translate": "[pointerdown[event.pointerType == 'mouse'], window:pointerup] > window:pointermove!",
+    }
     markers["params"] = [
-        {
-            "name": "zoom",
-            "select": {"type": "interval", "encodings": ["x"] if flat else ["x", "y"], "zoom": turn},
-            "bind": "scales",
-        },
-        {"name": "chosen", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"},
+        {"name": "zoom", "select": zoom, "bind": "scales"},
+        {"name": "chosen", "select": {"type": "point", "fields": ["series"], "toggle": "true"}, "bind": "legend"},
     ]
     return [
         *([] if flat else lines),

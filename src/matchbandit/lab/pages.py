@@ -104,6 +104,7 @@ def _environment() -> "Environment":
     environment.filters["headings"] = lambda html: [
         (at, jinja2.utils.markupsafe.Markup(x)) for at, x in _HEADING.findall(html)
     ]
+    environment.filters["slug"] = lambda title: re.sub(r"\W+", "-", title.lower()).strip("-")
     environment.tests["badge"] = lambda cell: isinstance(cell, Badge)
     return environment
 
