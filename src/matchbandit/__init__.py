@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from matchbandit.theory import Bounds as Bounds
     from matchbandit.theory import bounds as bounds
     from matchbandit.theory import quantities as quantities
-    from matchbandit.watching import watch as watch
+    from matchbandit.lab.playback import watch as watch
 
     __version__: str
 
@@ -100,7 +100,7 @@ _EXPORTS = {
     "simulation": ("Interrupted", "compare", "identify", "simulate"),
     "studies": ("Study", "replay", "report", "reproduce"),
     "theory": ("Bound", "Bounds", "bounds", "quantities"),
-    "watching": ("watch",),
+    "lab.playback": ("watch",),
 }  # fmt: skip
 """The names that each module exports."""
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -152,7 +152,7 @@ class Observer:
 def thin_out(frames: Sequence[Frame], count: int) -> list[Frame]:
     """Keep all events, the first and the last frame, and about `count` in all, evenly spread in log time."""
     chosen = {k for k, frame in enumerate(frames) if frame.is_event} | {0, len(frames) - 1}
-    times = np.log([max(1, frame.round) for frame in frames])
+    times = np.log1p([frame.round for frame in frames])
     for target in np.linspace(times[0], times[-1], max(0, count - len(chosen))):
         nearest = int(np.abs(times - target).argmin())
         if np.abs(times[sorted(chosen)] - times[nearest]).min() > (times[-1] - times[0]) / count / 3:
