@@ -58,7 +58,9 @@ def watch(
     limits = {"horizon": horizon, "delta": delta, "epsilon": epsilon, "budget": budget, "max_rounds": max_rounds}
     of_log = {"rewards": None if log is None else rewards}
     with bar(title) as advance:
-        run = record(problem, spec, **limits, **of_log, seed=seed, frames=frames, progress=lambda *at: advance("rounds", *at))
+        run = record(
+            problem, spec, **limits, **of_log, seed=seed, frames=frames, progress=lambda *at: advance("rounds", *at)
+        )
     with stage(f"{title}: drawing"):
         paths = [str(path) for path in run.save(out)]
 
@@ -68,6 +70,8 @@ def watch(
         for frame in run.frames:
             if frame.is_event or frame is run.frames[-1]:
                 print_wrapped(frame.sentence, indent=2, first="–")
-        print_wrapped(f"{len(run.frames)} frames: the picture is {paths[0]} and {paths[1]}; open {paths[2]} to play it back")
+        print_wrapped(
+            f"{len(run.frames)} frames: the picture is {paths[0]} and {paths[1]}; open {paths[2]} to play it back"
+        )
 
     return Output(run.describe() | {"files": paths}, report)

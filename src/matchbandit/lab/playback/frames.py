@@ -109,9 +109,7 @@ class Observer:
         if self._progress is not None:
             self._progress(at)
 
-    def _frame(
-        self, policy: Policy, explanation: Explanation, at: int, plays: Counts, regret: float | None
-    ) -> Frame:
+    def _frame(self, policy: Policy, explanation: Explanation, at: int, plays: Counts, regret: float | None) -> Frame:
         details = explanation["details"]
         chains = details.get("chains") or [[cluster["players"]] for cluster in explanation["clusters"]]
         clusters = [(list(players), chain) for chain, of_chain in enumerate(chains) for players in of_chain]
@@ -188,7 +186,9 @@ def _pair_table(names: Names, explanation: Explanation) -> tuple[Floats | None, 
     if not explanation["pairs"]:
         return None, ""
     table, meanings = np.full((3, names.graph.n_pairs), np.nan), []
-    for edge, record in zip(names.graph.edges([each["pair"] for each in explanation["pairs"]]), explanation["pairs"], strict=True):
+    for edge, record in zip(
+        names.graph.edges([each["pair"] for each in explanation["pairs"]]), explanation["pairs"], strict=True
+    ):
         low, high, meaning = _interval(record, PAIR_INTERVAL)
         table[:, edge] = [np.nan if end is None else end for end in (record["estimate"], low, high)]
         meanings.append(meaning)
@@ -233,7 +233,9 @@ def _separation(at: int, record: Row) -> Elimination:
     below, above, radius = record["average_below"], record["average_above"], record["radius"]
     on = "opponents of their own and better clusters"
     intervals = (below - radius, below + radius), (above - radius, above + radius)
-    return Elimination(at, "player", record["below"], record["above"], on, None, below, intervals[0], above, intervals[1])
+    return Elimination(
+        at, "player", record["below"], record["above"], on, None, below, intervals[0], above, intervals[1]
+    )
 
 
 def _comparison(kind: str, record: Elimination, names: Names, *, leaves: bool) -> Row:
