@@ -1,174 +1,184 @@
-"""Describe the panels of a recording in Vega-Lite; a page sets their parameter `frame`."""
+"""Draw the panels of a recording in Vega-Lite; the page sets their parameter `frame`."""
 
-from collections.abc import Sequence
-from itertools import pairwise
-from math import isfinite, log10, sqrt
+from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from matchbandit.figures.vega_lite import BASE, GRID, INK, MUTED, TICK_TEXT, themed
 from matchbandit.formatting import grouped
 from matchbandit.lab.playback import panels
-from matchbandit.lab.playback.panels import RowsPanel, TimePanel
+from matchbandit.lab.playback.panels import Panel
 from matchbandit.lab.playback.record import Recording
 from matchbandit.lab.playback.sentences import regret_text
-from matchbandit.lab.playback.snapshots import Row
 
 Json = dict[str, Any]
-HEIGHT, SMALL_HEIGHT, ROW_HEIGHT = 280, 120, 18
+HEIGHT, SMALL_HEIGHT, ROW_HEIGHT = 280, 120, 19
+MAX_DECISIONS = 4
+"""Drawn at one moment."""
 LETTER_WIDTH = 6.2
 """Of a label in pixels: it is drawn where it has room."""
-SHAPES = {"cross": "M-1-1L1 1M-1 1L1-1", "tick": "M0-1L0 1", "dot": "circle"}
-COLOUR = {"condition": {"test": "datum.colour == 'ink'", "value": INK}, "field": "colour", "type": "nominal", "scale": None}
-NOW = {"filter": "datum.frame <= frame && frame < datum.until"}
+HAS_ROOM = {"filter": f"datum.room * width > {LETTER_WIDTH} * length(datum.label)"}
+SMALL = {"fontSize": 11}
+MARKS: dict[str, tuple[Json, str]] = {
+    "divider": ({"type": "rule", "color": MUTED, "strokeDash": [2, 2]}, "x"),
+    "now": ({"type": "rule", "color": MUTED, "strokeWidth": 1.5}, "x"),
+    "above": ({"type": "text", "color": MUTED, "y": -7} | SMALL, "x label"),
+    "bar": ({"type": "rect"}, "x x2 y y2 color tooltip"),
+    "box": ({"type": "rect", "fillOpacity": 0.28, "strokeWidth": 1.2}, "x x2 y y2 fill stroke tooltip"),
+    "border": ({"type": "rule", "strokeWidth": 2.4, "strokeDash": [2, 2], "color": INK}, "x x2 y tooltip"),
+    "cross": ({"type": "point", "shape": "M-1-1L1 1M-1 1L1-1", "size": 45, "stroke": INK, "opacity": 1}, "x y tooltip"),
+    "dash": ({"type": "point", "shape": "M0-1L0 1", "size": 45, "stroke": INK, "opacity": 1}, "x y tooltip"),
+    "certified": ({"type": "point", "size": 45, "stroke": INK, "opacity": 1}, "x y fill tooltip"),
+    "beside": ({"type": "text", "align": "left", "dx": 7, "color": INK} | SMALL, "x y label"),
+    "band": ({"type": "area", "opacity": 0.13}, "x y y2 detail color"),
+    "line": ({"type": "line", "strokeWidth": 1.3}, "x y detail color tooltip"),
+    "dashed": ({"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 3]}, "x y detail color tooltip"),
+    "bold": ({"type": "line", "strokeWidth": 2.4}, "x y detail color tooltip"),
+    "side": ({"type": "text", "align": "left", "dx": 10, "x": {"expr": "width"}} | SMALL, "y label color"),
+    "arrow": ({"type": "text", "align": "left", "text": "◂", "color": INK, "x": {"expr": "width"}}, "y tooltip"),
+    "name": ({"type": "text", "align": "right", "dx": -6, "x": 0, "color": INK} | SMALL, "y label"),
+    "interval": ({"type": "rule", "strokeWidth": 4}, "x x2 y color tooltip"),
+    "dot": ({"type": "point", "filled": True, "size": 40, "opacity": 1}, "x y color tooltip"),
+    "ring": ({"type": "point", "fill": themed("#ffffff", "#14171b"), "size": 40, "opacity": 1}, "x y color tooltip"),
+    "truth": ({"type": "tick", "orient": "vertical", "thickness": 1.5, "height": 13, "color": INK}, "x y tooltip"),
+    "grid": ({"type": "rect", "fillOpacity": 0, "stroke": GRID}, "x x2 y y2"),
+    "cell": ({"type": "rect", "color": themed("#08519c", "#6baed6")}, "x x2 y y2 opacity tooltip"),
+    "outline": ({"type": "rect", "fillOpacity": 0, "strokeWidth": 2}, "x x2 y y2 stroke"),
+    "best": ({"type": "point", "filled": True, "size": 22, "color": INK, "opacity": 1}, "x y tooltip"),
+}
+"""The mark of each kind of layer, and the channels that it has."""
+COLOUR = {
+    "condition": {"test": "datum.colour == 'ink'", "value": INK},
+    "field": "colour",
+    "type": "nominal",
+    "scale": None,
+}
 
 
 def context(recording: Recording) -> Json:
     """Return what the template of the page shows."""
-    wide = {"story": panels.story(recording), "regret": panels.regret(recording)}
-    narrow = {"estimates": panels.estimates(recording), "decisions": panels.decisions(recording), "evidence": panels.evidence(recording)}
-    specs = {name: time_spec(recording, panel, SMALL_HEIGHT if name == "regret" else HEIGHT) for name, panel in wide.items() if panel}
-    specs |= {name: rows_spec(panel) for name, panel in narrow.items() if panel}
-    titles = {name: (panel.title, getattr(panel, "note", "")) for name, panel in (wide | narrow).items() if panel}
-    best = " Dot: the best answer." if recording.best else ""
-    titles["plays"] = "Pairs played since the frame before", f"The stronger the colour, the more often. Outlined: the recommendation.{best}"
-    specs["plays"] = plays_spec(recording)
-    order = [name for name in ("story", "decisions", "estimates", "plays", "evidence", "regret") if name in specs]
-    made: dict[int, list[str]] = {}
-    for one in recording.decisions:
-        made.setdefault(one["frame"], []).append(one["text"])
+    described = {
+        "story": panels.story(recording),
+        "decisions": panels.decisions(recording, MAX_DECISIONS, at_once=True),
+        "estimates": panels.estimates(recording),
+        "plays": panels.plays(recording, range(len(recording.frames))),
+        "evidence": panels.evidence(recording),
+        "regret": panels.regret(recording),
+    }
     frames = [
         {"round": grouped(frame.round), "regret": "" if frame.regret is None else regret_text(frame.regret),
-         "window": frame.window, "sentence": frame.sentence, "isEvent": frame.is_event, "decided": made.get(number, [])}
-        for number, frame in enumerate(recording.frames)
+         "window": frame.window, "sentence": frame.sentence, "isEvent": frame.is_event,
+         "decided": [one["text"] for one in frame.decisions]}
+        for frame in recording.frames
     ]  # fmt: skip
+    now = [{"frame": k, "until": k + 1, "x": max(1, frame.round)} for k, frame in enumerate(recording.frames)]
+    drawn = [
+        (
+            name,
+            panel.title,
+            panel.note,
+            specification(replace(panel, layers=[("now", now), *panel.layers]) if panel.is_over_rounds else panel),
+        )
+        for name, panel in described.items()
+        if panel is not None
+    ]
     return {
         "title": recording.title,
         "lead": recording.lead,
         "caption": recording.caption,
         "frames": frames,
-        "panels": [(name, *titles[name], _finite(specs[name])) for name in order],
+        "panels": drawn,
     }
 
 
-def time_spec(recording: Recording, panel: TimePanel, height: int) -> Json:
-    """Return a panel over the rounds, with a rule at the frame."""
-    last = panels.last_round(recording)
-    powers = [10**power for power in range(int(log10(last)) + 1)]
-    axis = {"values": powers, "labelExpr": TICK_TEXT, "grid": False, "title": "round"}
-    scale = {"type": "log", "domain": [1, last], "nice": False}
-    low, high = (len(panel.names) - 0.4, -0.6) if panel.names else panel.y_range
-    y_axis = None if panel.names else {"title": panel.y_label, "grid": True, "tickCount": 4, "labelExpr": TICK_TEXT}
-    y_scale = {"domain": [low, high], "nice": False, "clamp": True} | ({"type": "symlog"} if panel.y_log else {})
-    if panel.y_log and y_axis:
-        y_axis["values"] = [0, *powers]
-    x = {"field": "round", "type": "quantitative", "axis": axis, "scale": scale}
-    y = {"field": "y", "type": "quantitative", "axis": y_axis, "scale": y_scale}
-    text = {"tooltip": {"field": "text"}}
-    frames = [{"frame": number, "until": number + 1, "round": max(1, frame.round)} for number, frame in enumerate(recording.frames)]
-    names = [{"y": at, "name": name} for at, name in enumerate(panel.names)]
-    right = {"x": {"value": {"expr": "width"}}}
-    share = {"y": {"field": "pixels", "type": "quantitative", "scale": None}}
-    has_room = {"filter": f"datum.room * width > {LETTER_WIDTH} * length(datum.{{}})"}
-    span = {"x": x | {"field": "start"}, "x2": {"field": "end"}, "y": y | {"field": "top"}, "y2": {"field": "bottom"}} | text
-    line = {"x": x, "y": y, "detail": {"field": "curve"}, "color": COLOUR, "tooltip": {"field": "curve"}}
-    mark = {"x": x, "y": y} | text
-    layers = [
-        _layer("frames", {"type": "rule", "color": MUTED, "strokeWidth": 1.5}, {"x": x}, NOW),
-        _layer("dividers", {"type": "rule", "color": MUTED, "strokeDash": [2, 2]}, {"x": x}),
-        _layer("dividers", {"type": "text", "color": MUTED, "y": -6, "fontSize": 10}, {"x": x | {"field": "centre"}, "text": {"field": "text"}},
-               {"filter": has_room["filter"].format("text")}),
-        _layer("names", {"type": "text", "align": "right", "dx": -6, "x": 0, "color": INK}, {"y": y, "text": {"field": "name"}}),
-        _layer("spans", {"type": "rect"}, span | {"color": COLOUR}, {"filter": "datum.kind == 'bar'"}),
-        _layer("spans", {"type": "rect", "fillOpacity": 0.28, "strokeWidth": 1.2}, span | {"fill": COLOUR, "stroke": COLOUR}, {"filter": "datum.kind == 'box'"}),
-        _layer("spans", {"type": "rule", "strokeWidth": 2.4, "strokeDash": [2, 2], "color": INK},
-               {key: value for key, value in span.items() if key != "y2"}, {"filter": "datum.kind == 'border'"}),
-        _layer("points", {"type": "area", "opacity": 0.13}, {"x": x, "y": y | {"field": "low"}, "y2": {"field": "high"},
-               "detail": {"field": "curve"}, "color": COLOUR}, {"filter": "isValid(datum.low) && isValid(datum.high)"}),
-        *(_layer("points", {"type": "line", "strokeWidth": width, "strokeDash": [5, 3] if dashed else [1, 0]}, line,
-                 {"filter": f"datum.width == {width} && datum.dashed == {str(dashed).lower()}"})
-          for width, dashed in sorted({(row["width"], row["dashed"]) for row in panel.points})),
-        *(_layer("marks", {"type": "point", "shape": SHAPES[shape], "size": 45, "stroke": INK, "opacity": 1, "filled": False},
-                 mark | ({"fill": COLOUR} if shape == "dot" else {}), {"filter": f"datum.shape == '{shape}'"})
-          for shape in sorted({row["shape"] for row in panel.marks})),
-        _layer("marks", {"type": "text", "align": "left", "dx": 7, "fontSize": 10, "color": INK}, mark | {"text": {"field": "label"}},
-               {"filter": has_room["filter"].format("label")}),
-        _layer("truths", {"type": "text", "align": "left", "text": "◂", "color": INK}, right | {"y": y} | text),
-        _layer("labels", {"type": "text", "align": "left", "dx": 10, "fontSize": 11}, right | share | {"text": {"field": "text"}, "color": COLOUR},
-               {"calculate": "(1 - datum.share) * height", "as": "pixels"}),
-    ]  # fmt: skip
-    tables = {"frames": frames, "names": names, "spans": panel.spans, "points": panel.points, "marks": panel.marks,
-              "truths": panel.truths, "labels": panel.labels, "dividers": panel.dividers}  # fmt: skip
-    return _spec(len(panel.names) * ROW_HEIGHT if panel.names else height, layers, tables)
+def specification(panel: Panel) -> Json:
+    """Return a panel in Vega-Lite; its tables are by column, which is shorter, and playback.js makes rows of them."""
+    (left, last), (low, high) = panel.x_range, panel.y_range
+    powers = [10**power for power in range(len(str(int(last))))]
+    y_names = [{"y": y, "label": name} for y, name in enumerate(panel.y_names)]
+    axes: dict[str, Json] = {
+        "x": {
+            "title": panel.x_label or None,
+            "tickCount": 5,
+            "grid": not (panel.is_over_rounds or panel.x_names),
+            "labelExpr": TICK_TEXT,
+        },
+        "y": {"title": panel.y_label or None, "tickCount": 4, "labelExpr": TICK_TEXT},
+    }
+    if panel.is_over_rounds:
+        axes["x"]["values"] = powers
+    if panel.is_log:
+        axes["y"]["values"] = [0, *powers]
+    if panel.x_names:
+        angle = -45 if max(map(len, panel.x_names)) > 2 else 0
+        more = {
+            "values": list(range(len(panel.x_names))),
+            "labelExpr": f"{list(panel.x_names)}[datum.value]",
+            "labelAngle": angle,
+        }
+        axes["x"] |= more | {"ticks": False, "domain": False}
+    has_y_axis = not panel.y_names and not any(kind == "name" for kind, _ in panel.layers)
+    x_scale = {"domain": [left, last], "nice": False, "clamp": True} | ({"type": "log"} if panel.is_over_rounds else {})
+    y_scale = {"domain": [low, high], "nice": False, "clamp": True} | ({"type": "symlog"} if panel.is_log else {})
+    channels: Json = {
+        "x": {"field": "x", "type": "quantitative", "scale": x_scale, "axis": axes["x"]},
+        "y": {"field": "y", "type": "quantitative", "scale": y_scale, "axis": axes["y"] if has_y_axis else None},
+        "x2": {"field": "x2"},
+        "y2": {"field": "y2"},
+        **dict.fromkeys(("color", "fill", "stroke"), COLOUR),
+        "detail": {"field": "curve"},
+        "opacity": {"field": "shade", "type": "quantitative", "scale": None},
+        "tooltip": {"field": "text"},
+        "label": {"field": "label"},
+    }
+    layers, tables = [], {}
+    for number, (kind, rows) in enumerate([("name", y_names), *panel.layers]):
+        if rows:
+            mark, used = MARKS[kind]
+            table, keys = (
+                f"{kind}{number}",
+                [
+                    key
+                    for key in (
+                        "x",
+                        "x2",
+                        "y",
+                        "y2",
+                        "frame",
+                        "until",
+                        "colour",
+                        "text",
+                        "label",
+                        "room",
+                        "shade",
+                        "curve",
+                    )
+                    if key in rows[0]
+                ],
+            )
+            tables[table] = {key: [_rounded(row[key]) for row in rows] for key in keys}
+            transforms = [{"filter": "datum.frame <= frame && frame < datum.until"}] * ("frame" in keys) + [
+                HAS_ROOM
+            ] * ("room" in keys and "label" in used)
+            encoding = {"text" if key == "label" else key: channels[key] for key in used.split()}
+            layers.append({"data": {"name": table}, "transform": transforms, "mark": mark, "encoding": encoding})
+    height = (
+        ROW_HEIGHT * round(low + 0.4)
+        if panel.y_names or not has_y_axis
+        else SMALL_HEIGHT
+        if panel.y_label == "regret"
+        else HEIGHT
+    )
+    return BASE | {
+        "params": [*BASE["params"], {"name": "frame", "value": 0}],
+        "height": height,
+        "layer": layers,
+        "datasets": tables,
+    }
 
 
-def rows_spec(panel: RowsPanel) -> Json:
-    """Return a panel of intervals, each in a row of its own."""
-    rows = 1 + max(row["y"] for row in panel.rows)
-    x = {"type": "quantitative", "scale": {"domain": list(panel.x_range), "nice": False, "clamp": True},
-         "axis": {"title": panel.x_label or None, "tickCount": 4, "grid": True}}  # fmt: skip
-    y = {"field": "y", "type": "quantitative", "axis": None, "scale": {"domain": [rows - 0.4, -0.6], "nice": False}}
-    common = {"y": y, "tooltip": [{"field": key, "title": key} for key in ("name", "estimate", "low", "high", "text")]}
-    estimate = {"type": "point", "size": 40, "opacity": 1} | ({"fill": themed("#ffffff", "#14171b")} if panel.is_hollow else {"filled": True})
-    layers = [
-        _layer("rows", {"type": "text", "align": "right", "dx": -6, "x": 0, "color": INK}, {"y": y, "text": {"field": "name"}}, NOW),
-        _layer("rows", {"type": "rule", "strokeWidth": 4}, common | {"x": x | {"field": "low"}, "x2": {"field": "high"}, "color": COLOUR}, NOW),
-        _layer("rows", estimate, common | {"x": x | {"field": "estimate"}, "color": COLOUR}, NOW),
-        _layer("rows", {"type": "tick", "thickness": 1.5, "height": 13, "color": INK}, common | {"x": x | {"field": "tick"}}, NOW),
-    ]
-    return _spec(rows * ROW_HEIGHT, layers, {"rows": panel.rows})
-
-
-def plays_spec(recording: Recording) -> Json:
-    """Return the table of pairs: how often each was played since the frame before; both ways round for players."""
-    graph, names = recording.names.graph, recording.names
-    sides = (graph.shape[0], graph.shape[1])
-    ticks = [[str(k) if names.given is None else names.given[side][k] for k in range(n)] for side, n in zip((0, -1), sides, strict=True)]
-    both = (("left", "right"),) if graph.is_bipartite else (("left", "right"), ("right", "left"))
-    rows = [
-        {"frame": row["frame"], "until": row["frame"] + 1, "row": row[a], "column": row[b], "shade": sqrt(row["share"]),
-         "recommended": row["recommended"], "text": f"{names.pair((row['left'], row['right']))}: {row['share']:.1%} of the rounds"}
-        for row in recording.pairs if row["played"] or row["recommended"] for a, b in both
-    ]  # fmt: skip
-    best = [{"row": pair[a == "right"], "column": pair[b == "right"]} for pair in recording.best for a, b in both]
-    axis = {"domain": False, "ticks": False, "labelOverlap": True, "labelLimit": 80}
-    x, y = (
-        {"field": key, "type": "ordinal", "scale": {"domain": list(range(n))},
-         "axis": axis | {"title": title, "labelExpr": f"{of_side}[datum.value]", "labelAngle": 0 if names.given is None or key == "row" else -45}}
-        for key, n, of_side, title in zip(("column", "row"), sides[::-1], ticks[::-1], _titles(recording), strict=True)
-    )  # fmt: skip
-    at = {"x": x, "y": y}
-    layers = [
-        _layer("grid", {"type": "rect", "fillOpacity": 0, "stroke": GRID}, at),
-        _layer("rows", {"type": "rect", "color": themed("#08519c", "#6baed6")}, at | {"tooltip": {"field": "text"},
-               "opacity": {"field": "shade", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0, 1]}, "legend": None}}, NOW),
-        _layer("rows", {"type": "rect", "fillOpacity": 0, "stroke": "#d75e00", "strokeWidth": 2}, at, NOW, {"filter": "datum.recommended"}),
-        _layer("best", {"type": "point", "filled": True, "size": 22, "color": INK, "opacity": 1}, at),
-    ]  # fmt: skip
-    grid = [{"row": row[a == "right"], "column": row[b == "right"]} for row in graph.pairs.tolist() for a, b in both]
-    return _spec(max(120, min(24, 420 // max(sides)) * sides[0]), layers, {"rows": rows, "best": best, "grid": grid})
-
-
-def _titles(recording: Recording) -> tuple[str, str]:
-    if recording.names.given is not None:
-        return "", ""
-    return ("column", "row") if recording.names.graph.is_bipartite else ("player", "player")
-
-
-def _layer(table: str, mark: Json, encoding: Json, *transforms: Json) -> Json:
-    return {"data": {"name": table}, "transform": [*transforms], "mark": mark, "encoding": encoding}
-
-
-def _spec(height: int, layers: list[Json], tables: dict[str, list[Row]]) -> Json:
-    """Return a specification; its tables are written by column, which is shorter, and playback.js makes rows of them."""
-    columns = {name: {key: [row[key] for row in rows] for key in rows[0]} for name, rows in tables.items() if rows}
-    drawn = [layer for layer in layers if layer["data"]["name"] in columns]
-    return BASE | {"params": [*BASE["params"], {"name": "frame", "value": 0}], "height": height, "layer": drawn, "datasets": columns}
-
-
-def _finite(value: Any) -> Any:
-    """Round numbers to what is visible; None for those that are not finite."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
+def _rounded(value: Any) -> Any:
+    """Round a number to what is visible; None if it is not finite."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.5g}") if isfinite(value) else None
