@@ -60,7 +60,8 @@ def phone(phone_page: Any) -> Any:
 
 def restored(visited: Any) -> Any:
     visited.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-    visited.page.mouse.move(0, 0)
+    if visited.page.viewport_size["width"] > 360:  # a phone has no mouse
+        visited.page.mouse.move(0, 0)
     visited.page.emulate_media(color_scheme="light")
     return visited
 
@@ -100,8 +101,7 @@ def test_tap_on_a_phone_shows_values_and_nothing_is_wider_than_the_screen(phone:
         phone.page.touchscreen.tap(left + width * 0.7, top + height / 3)
         phone.until(lambda: tip(phone) != "")
         box = phone.page.locator(".tip:visible").bounding_box()
-        assert 0 <= box["x"]
-        assert box["x"] + box["width"] <= 360
+        assert 0 <= box["x"] <= 360 - box["width"]
         assert phone.fits()
         phone.page.locator("h1").tap()
         phone.until(lambda: tip(phone) == "")
@@ -296,7 +296,9 @@ def test_numbers_of_all_charts_are_there_without_scripts(report: Path, visit: Ca
 def test_charts_with_little_to_show_are_drawn_without_a_complaint(tmp_path: Path, visit: Callable[..., Any]) -> None:
     charts = with_little()
     figures = [{"chart": chart, "claims": Table(("a",), ())} for chart in charts]
-    visited = visit(write_page(tmp_path / "a.html", "reproduction.html", title="a", figures=figures, **template(tmp_path)))
+    visited = visit(
+        write_page(tmp_path / "a.html", "reproduction.html", title="a", figures=figures, **template(tmp_path))
+    )
     for number in range(len(charts)):
         left, top, width, height = visited.area(number)
         visited.until(lambda number=number: visited.chart(number).locator("svg").count() == 1)

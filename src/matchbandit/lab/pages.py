@@ -4,7 +4,7 @@ import os
 import re
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
@@ -51,7 +51,7 @@ class Table:
     group_by: str = ""
     """The head of a column whose equal neighbours form a group of rows, with a headline of its own."""
 
-    @property
+    @cached_property
     def columns(self) -> list[tuple[int, str, bool]]:
         """The columns beside that of groups: position, head, and whether its cells are numbers."""
         return [(at, head, self._is_numeric(at)) for at, head in enumerate(self.heads) if head != self.group_by]
