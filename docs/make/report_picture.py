@@ -32,7 +32,7 @@ def main(folder: Path, browser: str | None) -> None:
         page = opened.new_page(viewport=SIZE)
         page.goto(mb.report(Path(here, "tutorial")).resolve().as_uri())
         page.wait_for_selector(".chart svg")
-        page.locator(".chart svg path[aria-roledescription]").nth(4).hover(force=True)
+        page.locator(".chart").first.hover(position={"x": 400, "y": 110})
         page.wait_for_selector(".tip:visible")
         page.screenshot(path=picture)
         opened.close()

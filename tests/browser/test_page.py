@@ -249,11 +249,13 @@ def test_first_column_of_a_wide_table_stays_on_a_phone(phone: Any) -> None:
 
 
 def test_choice_shows_one_chart_and_draws_it_when_it_is_selected(tmp_path: Path, visit: Callable[..., Any]) -> None:
-    charts = {"small": over_time()} | {f"gap {k}": over_gap() for k in range(9)}
-    empty = Table(("a",), ())
-    context = template(tmp_path) | {"title": "A study", "charts": charts, "settings": "runs = 1", "warnings": []}
-    context |= {"results": empty, "differences": empty, "missing": empty}
-    visited = visit(write_page(tmp_path / "report.html", "report.html", **context))
+    charts = {"small": over_time()} | {f"gap {k}": over_gap() for k in range(30)}
+    empty = dict.fromkeys(("differences", "missing", "times", "versions"), Table(("a",), ()))
+    context = dict.fromkeys(("lead", "measured", "settings"), "words") | dict.fromkeys(
+        ("warnings", "results", "damaged"), ()
+    )
+    context |= {"title": "A study", "charts": charts, "curves": {}, "omitted": 0}
+    visited = visit(write_page(tmp_path / "report.html", "report.html", **context, **empty))
     shown = visited.page.locator(".option:visible")
     visited.until(lambda: shown.locator("svg").count() == 1)
     assert shown.locator("h3").inner_text() == "Regret over time"

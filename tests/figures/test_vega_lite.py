@@ -20,8 +20,15 @@ def marks(spec: dict[str, Any], kind: str) -> dict[str, Any]:
     return dict(layer)
 
 
+def about(chart: Chart) -> dict[str, dict[str, Any]]:
+    """What the specification says of each series."""
+    (lookup,) = (step for step in chart.vega_lite()["transform"] if "lookup" in step)
+    return {row["series"]: row for row in lookup["from"]["data"]["values"]}
+
+
 def rows(chart: Chart, name: str) -> list[dict[str, Any]]:
-    return [row for row in chart.vega_lite()["data"]["values"] if row["series"] == name]
+    number = about(chart)[name]["number"]
+    return [row for row in chart.vega_lite()["data"]["values"] if row["number"] == number]
 
 
 @pytest.mark.slow
@@ -53,7 +60,7 @@ def test_series_have_the_style_of_pictures_light_and_dark() -> None:
     scale = marks(spec, "point")["encoding"]["stroke"]["scale"]
     for name, colour in zip(scale["domain"][:-1], scale["range"], strict=False):
         assert colour == themed(style_of(name).colour, style_of(name).dark)
-    assert {row["dash"] for row in rows(over_gap(), "rank1-thompson")} == {"dashed"}
+    assert about(over_gap())["rank1-thompson"]["dash"] == "dashed"
     assert "lower bound" in marks(spec, "point")["encoding"]["stroke"]["legend"]["values"]
 
 
@@ -77,10 +84,10 @@ def test_every_marker_has_a_shape_of_its_own_and_every_dash_a_pattern() -> None:
 
 
 def test_long_lines_have_few_markers_and_short_ones_one_at_each_point() -> None:
-    assert sum(row["marker"] for row in rows(over_time(), "Rank1Elim")) == 9
-    assert sum(row["marker"] for row in rows(over_time(), "published")) == 10
-    assert sum(row["marker"] for row in rows(over_gap(), "uts")) == 8
-    assert not any(row["marker"] for row in rows(over_gap(), "lower bound"))
+    assert sum("marker" in row for row in rows(over_time(), "Rank1Elim")) == 9
+    assert sum("marker" in row for row in rows(over_time(), "published")) == 10
+    assert sum("marker" in row for row in rows(over_gap(), "uts")) == 8
+    assert not any("marker" in row for row in rows(over_gap(), "lower bound"))
 
 
 def test_floor_of_a_logarithmic_axis_is_a_third_of_the_least_positive_mean() -> None:
@@ -134,4 +141,4 @@ def test_categories_are_rows_from_top_to_bottom_and_values_run_to_the_right() ->
 def test_series_of_the_same_label_are_told_apart_by_their_keys() -> None:
     x = np.array([1.0, 2.0])
     chart = Chart("a", "A", "x", "y", (Series("mean", x, x, key="uts"), Series("mean", x, 2 * x, key="kl-ucb")))
-    assert {row["series"] for row in chart.vega_lite()["data"]["values"]} == {"uts: mean", "kl-ucb: mean"}
+    assert [*about(chart)] == ["uts: mean", "kl-ucb: mean"]

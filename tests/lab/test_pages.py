@@ -14,7 +14,6 @@ from matchbandit.figures import Chart
 from matchbandit.lab.pages import Badge, Table, write_page
 
 ENDING = "</script></style><!-- \" ' & </title>"
-EMPTY = Table(("a",), ())
 
 
 class Reader(HTMLParser):
@@ -54,8 +53,11 @@ class Reader(HTMLParser):
 
 def page(folder: Path, *charts: Chart, **more: Any) -> Reader:
     """The page of a report with these charts and what is given."""
-    context: dict[str, Any] = {"title": "A study", "lead": "Twenty runs.", "settings": "runs = 20", "warnings": []}
-    context |= dict.fromkeys(("results", "differences", "missing", "times", "versions"), EMPTY)
+    empty = dict.fromkeys(("differences", "missing", "times", "versions"), Table(("a",), ()))
+    context: dict[str, Any] = (
+        empty | dict.fromkeys(("warnings", "damaged"), ()) | {"curves": {}, "omitted": 0, "measured": "regret"}
+    )
+    context |= {"title": "A study", "lead": "Twenty runs.", "settings": "runs = 20", "results": ()}
     context["charts"] = {f"{chart.name} {k}": chart for k, chart in enumerate(charts)}
     return Reader(write_page(folder / "a.html", "report.html", **(context | more)).read_text(encoding="utf-8"))
 
@@ -96,7 +98,7 @@ def test_write_page_shows_names_of_users_as_text(tmp_path: Path, name: str) -> N
         table = Table((name, "b", "c"), ((name, Badge(name, "good"), name),), name, group_by="c")
         chart = Chart(name, name, name, name, over_size().series, name)
         return page(
-            tmp_path, chart, *[over_gap()] * 4, title=name, lead=name, results=table, settings=name, warnings=[name]
+            tmp_path, chart, *[over_gap()] * 4, title=name, lead=name, results=[table], settings=name, warnings=[name]
         )
 
     read, plain = both(name), both("p")
@@ -138,7 +140,7 @@ def test_write_page_has_the_numbers_beside_each_chart(tmp_path: Path) -> None:
 
 def test_write_page_groups_rows_and_aligns_numbers(tmp_path: Path) -> None:
     rows = tuple((gap, key, f"{k},234 ± 5", "20 runs a point") for gap in ("0.1", "0.2") for k, key in enumerate("ab"))
-    read = page(tmp_path, results=Table(("gap", "policy", "mean", "words"), rows, "Results", group_by="gap"))
+    read = page(tmp_path, results=[Table(("gap", "policy", "mean", "words"), rows, "Results", group_by="gap")])
     heads = read.all("th")[: 3 + 2 * 3]
     assert [(head["scope"], head.get("class")) for head in heads] == [
         ("col", None), ("col", "number"), ("col", None), *[("rowgroup", None), ("row", None), ("row", None)] * 2,
@@ -148,7 +150,7 @@ def test_write_page_groups_rows_and_aligns_numbers(tmp_path: Path) -> None:
 
 
 def test_write_page_breaks_no_line_within_a_number(tmp_path: Path) -> None:
-    page(tmp_path, results=Table(("claim",), (("after round 1 112 000, 5.2 % of 2 398; u = 0.9 100 2000",),)))
+    page(tmp_path, results=[Table(("claim",), (("after round 1 112 000, 5.2 % of 2 398; u = 0.9 100 2000",),))])
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "after round 1~112~000, 5.2~% of 2~398; u = 0.9~100 2000".replace("~", "\u00a0") in text
 

@@ -99,6 +99,7 @@ def _environment() -> "Environment":
     environment: Environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.globals |= {"static": _static, "content_hash": _content_hash, "numbers_of": _numbers, "spec_of": _spec}
     environment.filters["text"] = lambda cell: _SPACE_IN_NUMBER.sub("\u00a0", str(cell))
     environment.filters["headings"] = lambda html: [
