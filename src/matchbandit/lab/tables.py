@@ -25,7 +25,7 @@ MEASURED = {
 }
 """Columns of results; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
 DETAILS = ("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers")
-HEADS = ("study", "label", "problem", "task", "seed", "run")
+HEADS = ("study", "label", "point", "problem", "task", "seed", "run")
 RESERVED = (*HEADS, *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
 """Names that parameters of a family cannot have."""
 
@@ -222,9 +222,16 @@ def _column(values: Any) -> NDArray[Any]:
 
 def _from_arrow(column: "pa.ChunkedArray") -> Any:
     pa = need("pyarrow", "reading results")
-    if pa.types.is_list(column.type):
-        return [None if value is None else np.array(value) for value in column.to_pylist()]
-    return column.to_pylist() if column.null_count or pa.types.is_string(column.type) else column.to_numpy()
+    kind = column.type
+    if pa.types.is_list(kind) and not pa.types.is_nested(kind.value_type):
+        whole = column.combine_chunks()
+        ends = np.cumsum(whole.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
+        arrays = _column(np.split(whole.flatten().to_numpy(zero_copy_only=False), ends[:-1]) if len(whole) else [])
+        arrays[whole.is_null().to_numpy(zero_copy_only=False)] = None
+        return arrays
+    if pa.types.is_string(kind) or pa.types.is_nested(kind) or column.null_count:
+        return column.to_pylist()
+    return column.to_numpy()
 
 
 def _concatenate(parts: list[Any]) -> NDArray[Any]:
