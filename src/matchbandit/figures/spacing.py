@@ -15,8 +15,10 @@ def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low
     [0.25, 0.75]
     """
     if not isinstance(gaps, Sequence):
-        gaps = [gaps] * (len(heights) - 1)
-    offsets = list(accumulate(gaps, initial=0.0))  # of each above the first, if all stood as close as they may
+        gaps = [gaps] * max(len(heights) - 1, 0)
+    offsets = list(accumulate(gaps, initial=0.0))[
+        : len(heights)
+    ]  # of each above the first, if all stood as close as they may
     groups: list[tuple[float, int]] = []  # each: where its first would stand without its offset, and how many there are
     for height, offset in zip(heights, offsets, strict=True):
         start, size = height - offset, 1
@@ -25,6 +27,6 @@ def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low
             start, size = (first * before + start * size) / (before + size), before + size
         groups.append((start, size))
     edges = (gaps[0] / 2, gaps[-1] / 2) if gaps else (0.0, 0.0)
-    most = high - edges[1] - offsets[-1]
+    most = high - edges[1] - sum(gaps)
     starts = [max(min(start, most), low + edges[0]) for start, size in groups for _ in range(size)]
     return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]
