@@ -23,11 +23,11 @@ FAMILIES = (
     "spiked", "spiked-repeated", "fixed-mean", "half", "fading", "staircase", "centred", "two-best", "equal-pairs",
     "click-model",
 )  # fmt: skip
-PAPER_CHARTS = (
+PAPER_FIGURES = (
     "fig1-top", "fig1-bottom", "delta-ratio", "u1-regret", "u1-ratio", "fig2", "fig2-scaled", "fig3-top", "fig3-bottom",
 )  # fmt: skip
-OTHER_CHARTS = ("practical", "windows", "growth", "identification", "comparison", "evaluations", "click-models")
-FIGURES = ("over-time", "over-gap", "over-u1", "over-n", "over-mu")
+OTHER_FIGURES = ("practical", "windows", "growth", "identification", "comparison", "evaluations", "click-models")
+STUDIES = ("over-time", "over-gap", "over-u1", "over-n", "over-mu")
 """Figures that have several charts, or another name than their chart."""
 REWARDS = ("bernoulli", "gaussian:", "binomial:")
 DRIFTS = ("random-walk:", "seasons:", "jumps:")

@@ -109,9 +109,7 @@ class Observer:
         if self._progress is not None:
             self._progress(at)
 
-    def _frame(
-        self, policy: Policy, explanation: Explanation, at: int, plays: Counts, regret: float | None
-    ) -> Frame:
+    def _frame(self, policy: Policy, explanation: Explanation, at: int, plays: Counts, regret: float | None) -> Frame:
         details = explanation["details"]
         chains = details.get("chains") or [[cluster["players"]] for cluster in explanation["clusters"]]
         clusters = [(list(players), chain) for chain, of_chain in enumerate(chains) for players in of_chain]
@@ -152,7 +150,7 @@ class Observer:
 def thin_out(frames: Sequence[Frame], count: int) -> list[Frame]:
     """Keep all events, the first and the last frame, and about `count` in all, evenly spread in log time."""
     chosen = {k for k, frame in enumerate(frames) if frame.is_event} | {0, len(frames) - 1}
-    times = np.log([max(1, frame.round) for frame in frames])
+    times = np.log1p([frame.round for frame in frames])
     for target in np.linspace(times[0], times[-1], max(0, count - len(chosen))):
         nearest = int(np.abs(times - target).argmin())
         if np.abs(times[sorted(chosen)] - times[nearest]).min() > (times[-1] - times[0]) / count / 3:
@@ -188,7 +186,9 @@ def _pair_table(names: Names, explanation: Explanation) -> tuple[Floats | None, 
     if not explanation["pairs"]:
         return None, ""
     table, meanings = np.full((3, names.graph.n_pairs), np.nan), []
-    for edge, record in zip(names.graph.edges([each["pair"] for each in explanation["pairs"]]), explanation["pairs"], strict=True):
+    for edge, record in zip(
+        names.graph.edges([each["pair"] for each in explanation["pairs"]]), explanation["pairs"], strict=True
+    ):
         low, high, meaning = _interval(record, PAIR_INTERVAL)
         table[:, edge] = [np.nan if end is None else end for end in (record["estimate"], low, high)]
         meanings.append(meaning)
@@ -233,7 +233,9 @@ def _separation(at: int, record: Row) -> Elimination:
     below, above, radius = record["average_below"], record["average_above"], record["radius"]
     on = "opponents of their own and better clusters"
     intervals = (below - radius, below + radius), (above - radius, above + radius)
-    return Elimination(at, "player", record["below"], record["above"], on, None, below, intervals[0], above, intervals[1])
+    return Elimination(
+        at, "player", record["below"], record["above"], on, None, below, intervals[0], above, intervals[1]
+    )
 
 
 def _comparison(kind: str, record: Elimination, names: Names, *, leaves: bool) -> Row:

@@ -28,7 +28,16 @@ LETTER_WIDTH = 0.0092
 MAX_DECISIONS, MAX_NUMBERED = 8, 12
 """Decisions that are drawn; with more columns, they have no names."""
 HALO = [withStroke(linewidth=2.5, foreground="white")]
-MARKERS = {"cross": "x", "dash": "|", "truth": "|", "certified": "o", "dot": "o", "ring": "o", "best": "o", "arrow": "<"}
+MARKERS = {
+    "cross": "x",
+    "dash": "|",
+    "truth": "|",
+    "certified": "o",
+    "dot": "o",
+    "ring": "o",
+    "best": "o",
+    "arrow": "<",
+}
 SIZES = {"dot": 3.4, "ring": 4.4, "best": 2.6, "truth": 7.0, "arrow": 4.0}
 
 
@@ -60,7 +69,9 @@ def _draw(recording: Recording) -> Figure:
         axes = figure.add_subplot(grid[row, :])
         _draw_panel(axes, panel)
         title = f"{panel.title}. {panel.note}" if panel is decided else panel.title if row == 0 else ""
-        axes.set_title(title, loc="left", fontsize=10 if row == 0 else 9, pad=14 if dict(panel.layers).get("above") else 6)
+        axes.set_title(
+            title, loc="left", fontsize=10 if row == 0 else 9, pad=14 if dict(panel.layers).get("above") else 6
+        )
         axes.set_xlabel(panel.x_label if row or len(wide) == 1 else "", fontsize=SMALL)
     for column, moment in enumerate(moments):
         for row, panel in ((-2, estimates), (-1, plays)):
@@ -78,7 +89,13 @@ def _draw(recording: Recording) -> Figure:
 def _height(panel: Panel) -> float:
     if panel.y_label == "regret":
         return 1.1
-    return 0.2 * len(panel.y_names) + 0.7 if panel.y_names else 3.5 if panel.is_over_rounds else 0.17 * panel.y_range[0] + 0.6
+    return (
+        0.2 * len(panel.y_names) + 0.7
+        if panel.y_names
+        else 3.5
+        if panel.is_over_rounds
+        else 0.17 * panel.y_range[0] + 0.6
+    )
 
 
 def _draw_panel(axes: Axes, panel: Panel, moment: int | None = None, *, has_names: bool = True) -> None:
@@ -100,7 +117,10 @@ def _draw_panel(axes: Axes, panel: Panel, moment: int | None = None, *, has_name
         axes.set_xticks(range(len(panel.x_names)) if is_named else [], panel.x_names if is_named else [])
     else:
         axes.spines[["top", "right"]].set_visible(False)
-    layers = [(kind, [row for row in rows if moment is None or "frame" not in row or row["frame"] <= moment < row["until"]]) for kind, rows in panel.layers]
+    layers = [
+        (kind, [row for row in rows if moment is None or "frame" not in row or row["frame"] <= moment < row["until"]])
+        for kind, rows in panel.layers
+    ]
     names = {row["y"]: row["label"] for kind, rows in layers if kind == "name" for row in rows}
     names |= {y: name for y, name in enumerate(panel.y_names) if name and (is_named or not panel.x_names)}
     if names or panel.y_names:
@@ -121,7 +141,9 @@ def _draw_layer(axes: Axes, kind: str, rows: list[Row]) -> None:
             if kind == "band":
                 axes.fill_between(x, y, [row["y2"] for row in own], color=colour, alpha=0.13, linewidth=0)
             else:
-                axes.plot(x, y, "--" if kind == "dashed" else "-", color=colour, linewidth=2.2 if kind == "bold" else 1.3)
+                axes.plot(
+                    x, y, "--" if kind == "dashed" else "-", color=colour, linewidth=2.2 if kind == "bold" else 1.3
+                )
         return
     for row in rows:
         colour = _colour(row)
@@ -129,12 +151,25 @@ def _draw_layer(axes: Axes, kind: str, rows: list[Row]) -> None:
             corner, width, height = (row["x"], row["y"]), row["x2"] - row["x"], row["y2"] - row["y"]
             alpha = {"box": 0.28, "cell": row.get("shade", 0.0)}.get(kind, 1.0)
             if kind not in ("outline", "grid"):
-                axes.add_patch(Rectangle(corner, width, height, facecolor=BLUE if kind == "cell" else colour, alpha=alpha, linewidth=0))
+                axes.add_patch(
+                    Rectangle(
+                        corner, width, height, facecolor=BLUE if kind == "cell" else colour, alpha=alpha, linewidth=0
+                    )
+                )
             if kind in ("box", "outline"):
-                axes.add_patch(Rectangle(corner, width, height, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2))
+                axes.add_patch(
+                    Rectangle(corner, width, height, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2)
+                )
         elif kind in ("interval", "border"):
             line = (2.6, "-") if kind == "interval" else (2.4, (0, (1, 1)))
-            axes.plot([row["x"], row["x2"]], [row["y"]] * 2, color=colour, linewidth=line[0], linestyle=line[1], solid_capstyle="butt")
+            axes.plot(
+                [row["x"], row["x2"]],
+                [row["y"]] * 2,
+                color=colour,
+                linewidth=line[0],
+                linestyle=line[1],
+                solid_capstyle="butt",
+            )
         elif kind in MARKERS:
             inside = "white" if kind == "ring" else BLACK if kind == "best" else colour
             edge = BLACK if kind in ("cross", "dash", "truth", "certified") else "white" if kind == "best" else colour
