@@ -13,13 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.errors import unknown
 from matchbandit.extras import Frame, choose_frame, make_frame, need
 from matchbandit.results import Identification, RunInfo, Runs, summarize
+from matchbandit.results.comparison import task_of
 from matchbandit.results.tables import details_table, eliminations_from, plays_from, splits_from, sums_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MEASURED = {"simulation": ("regret", "rounds", "regrets"), "identification": ("rounds", "pairs", "identified", "correct")}
+MEASURED = {
+    "simulation": ("regret", "rounds", "regrets"),
+    "identification": ("rounds", "pairs", "identified", "correct"),
+}
 """Columns of results; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
+DETAILS = ("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers")
+HEADS = ("study", "label", "point", "problem", "task", "seed", "run")
+RESERVED = (*HEADS, *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
+"""Names that parameters of a family cannot have."""
 
 
 class Curve(NamedTuple):
@@ -111,7 +119,9 @@ class RunTable:
         order = np.argsort(inverse.ravel(), kind="stable")
         rows = np.split(order, np.cumsum(np.bincount(inverse.ravel()))[:-1]) if len(self) else []
         for at in np.argsort(first, kind="stable"):
-            values = {name: known[keys[first[at], k]] for k, (name, (known, _)) in enumerate(zip(names, parts, strict=True))}
+            values = {
+                name: known[keys[first[at], k]] for k, (name, (known, _)) in enumerate(zip(names, parts, strict=True))
+            }
             yield values, self.select(rows[at])
 
     def curve(self, x: str, y: str = "regret") -> Curve:
@@ -137,7 +147,9 @@ class RunTable:
 
     def to_frame(self, kind: Frame | None = None) -> Any:
         """Return the rows as a data frame of pandas or Polars, or as an Arrow table; as in `Runs.to_frame`."""
-        columns = {name: values if values.dtype != object else values.tolist() for name, values in self._columns.items()}
+        columns = {
+            name: values if values.dtype != object else values.tolist() for name, values in self._columns.items()
+        }
         return make_frame(columns, choose_frame(kind))
 
     def _encoded(self, name: str) -> tuple[list[Any], NDArray[np.intp]]:
@@ -160,6 +172,7 @@ def part_table(settings: Mapping[str, Any], result: Runs | Identification) -> "p
     columns: dict[str, Any] = {
         name: pa.array([value] * n) for name, value in settings.items() if isinstance(value, bool | int | float | str)
     }
+    columns["task"] = pa.array([task_of(result)] * n)
     columns["run"] = pa.array(result.run_numbers, pa.int64())
     if isinstance(result, Runs):
         rounds = pa.array([result.rounds] * n, pa.list_(pa.int64()))
@@ -177,7 +190,9 @@ def result_of(table: "pa.Table", about: Mapping[str, Any]) -> Runs | Identificat
         rounds = np.array(table["rounds"][0].as_py(), dtype=np.int64)
         regret = np.array(table["regrets"].to_pylist(), dtype=np.float64)
         events = splits_from(table), eliminations_from(table)
-        return Runs(info, rounds, regret, plays_from(table), sums_from(table), table["ended"].to_numpy().copy(), *events)
+        return Runs(
+            info, rounds, regret, plays_from(table), sums_from(table), table["ended"].to_numpy().copy(), *events
+        )
     parts = {name: table[name].to_numpy().copy() for name in MEASURED["identification"]}
     return Identification(about=info, answers=np.array(table["answers"].to_pylist(), dtype=np.int64), **parts)
 
@@ -207,9 +222,16 @@ def _column(values: Any) -> NDArray[Any]:
 
 def _from_arrow(column: "pa.ChunkedArray") -> Any:
     pa = need("pyarrow", "reading results")
-    if pa.types.is_list(column.type):
-        return [None if value is None else np.array(value) for value in column.to_pylist()]
-    return column.to_pylist() if column.null_count or pa.types.is_string(column.type) else column.to_numpy()
+    kind = column.type
+    if pa.types.is_list(kind) and not pa.types.is_nested(kind.value_type):
+        whole = column.combine_chunks()
+        ends = np.cumsum(whole.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
+        arrays = _column(np.split(whole.flatten().to_numpy(zero_copy_only=False), ends[:-1]) if len(whole) else [])
+        arrays[whole.is_null().to_numpy(zero_copy_only=False)] = None
+        return arrays
+    if pa.types.is_string(kind) or pa.types.is_nested(kind) or column.null_count:
+        return column.to_pylist()
+    return column.to_numpy()
 
 
 def _concatenate(parts: list[Any]) -> NDArray[Any]:

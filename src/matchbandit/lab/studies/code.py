@@ -1,0 +1,163 @@
+"""The code that numbers depend on: ours, its libraries', and the user's own, which travels to workers."""
+
+import ast
+import importlib
+import os
+import pickle
+import platform
+import socket
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
+from modulefinder import ModuleFinder
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.fingerprint import fingerprint
+from matchbandit.lab.studies.study import Point
+from matchbandit.user_code import MAIN, is_installed, load_object, module_of
+
+NUMERICAL = (
+    "allowed", "certificates", "compiled", "confidence", "evidence", "graphs", "kl", "past_results", "plans",
+    "policies", "problems", "product_model", "rewards", "schedules", "seeding", "simulation", "solvers", "strengths",
+)  # fmt: skip
+"""Modules and packages of ours that may change the numbers of a run, or how they are stored."""
+NOT_NUMERICAL = (
+    "cache_folder", "errors", "extras", "figures", "files", "fingerprint", "formatting", "numba_cache", "progress",
+    "results", "user_code",
+)  # fmt: skip
+"""What simulation imports besides, for messages and files: an edit of it leaves all numbers as they are."""
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that numbers may depend on, and that of Python, on which they do not."""
+    return {name: version(name) for name in ("matchbandit", "numpy", "numba")} | {"python": platform.python_version()}
+
+
+def code_digest(point: Point) -> str:
+    """Return a digest of all code that the numbers of a point depend on: ours, its libraries', the user's."""
+    return _digest(_library_digest(), *map(_part_digest, point.user_parts))[:8]
+
+
+@cache
+def _library_digest() -> str:
+    package = Path(__file__).parents[2]
+    sources = [file for name in NUMERICAL for file in [package / f"{name}.py", *(package / name).rglob("*.py")]]
+    contents = [f"{file.relative_to(package)}\0{file.read_text()}" for file in sorted(sources) if file.is_file()]
+    return _digest(*contents, *(versions()[name] for name in ("numpy", "numba")))
+
+
+_imported: dict[str, tuple[Any, str]] = {}
+"""Of each module of the user's, the import that was looked at, and its digest then: that is the code that runs."""
+
+
+def _part_digest(name: str) -> str:
+    """Return a digest of a user's policy or family: of its module with all that it imports from its folder."""
+    load_object(name, "a policy or family")
+    module = sys.modules[module_of(name)]
+    if module_of(name) == MAIN:
+        return _code_of(load_object(name, "a policy or family"))
+    spec, digest = _imported.get(module_of(name), (None, ""))
+    if spec is not module.__spec__:  # it was imported, or reloaded, since
+        digest = _digest(*(f"{path}\0{ast.unparse(ast.parse(text))}" for path, text in user_files(module_of(name))[1].items()))
+        _imported[module_of(name)] = module.__spec__, digest
+    return digest
+
+
+def user_files(name: str) -> tuple[Path, dict[str, str]]:
+    """Return the folder of a module, and the files below it that it needs: its own, and all that it imports there."""
+    file = Path(str(sys.modules[name].__file__)).resolve()
+    root = file.parents[name.count(".") + (file.name == "__init__.py")]
+    if is_installed(root):  # which holds other packages, too
+        top = root / name.partition(".")[0]
+        files = {*top.rglob("*.py"), file}
+    else:
+        finder = ModuleFinder([str(root)])
+        finder.import_hook(name)
+        files = {Path(module.__file__) for module in finder.modules.values() if module.__file__}
+    return root, {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(files)}
+
+
+@dataclass(frozen=True)
+class UserCode:
+    """The user's own code of a study as it is sent to workers: files, and what is defined in a script or notebook."""
+
+    files: tuple[tuple[str, str], ...]
+    roots: tuple[str, ...]
+    """Their folders, which workers on this machine use as they are."""
+    main: bytes
+    process: tuple[str, int]
+    """Where it comes from."""
+
+    @classmethod
+    def of(cls, points: Iterable[Point]) -> "UserCode":
+        """Collect the code that the points need."""
+        names = {name for point in points for name in point.user_parts}
+        files = [user_files(module) for module in sorted({*map(module_of, names)} - {MAIN})]
+        own = [(root, texts) for root, texts in files if not is_installed(root)]
+        mine = {name: load_object(name, "a policy or family") for name in names if module_of(name) == MAIN}
+        return cls(
+            tuple(item for _, texts in own for item in texts.items()),
+            tuple(str(root) for root, _ in own),
+            _by_value(mine) if mine else b"",
+            (socket.gethostname(), os.getpid()),
+        )
+
+    def install(self) -> None:
+        """Make it importable in a worker, in place of modules of the same names from before."""
+        if self.process != (socket.gethostname(), os.getpid()):
+            is_here = self.process[0] == socket.gethostname() and all(map(os.path.isdir, self.roots))
+            _install(self.files, self.roots if is_here else None, self.main)
+
+
+@cache
+def _install(files: tuple[tuple[str, str], ...], roots: tuple[str, ...] | None, main: bytes) -> None:
+    if roots is None:
+        roots = (tempfile.mkdtemp(prefix="matchbandit-"),)
+        for path, text in files:
+            file = Path(roots[0], path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    sys.path[:0] = roots
+    tops = {path.partition("/")[0].removesuffix(".py") for path, _ in files}
+    for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    for name, part in (pickle.loads(main) if main else {}).items():
+        setattr(sys.modules[MAIN], name.partition(":")[2], part)
+
+
+def _by_value(parts: dict[str, Any]) -> bytes:
+    import cloudpickle  # noqa: PLC0415  # comes with loky
+
+    try:
+        data: bytes = cloudpickle.dumps(parts)
+    except Exception as error:
+        raise MatchbanditError(
+            f"{', '.join(parts)} cannot be sent to workers ({error}). Put it into a file."
+        ) from error
+    return data
+
+
+def _code_of(part: Any) -> str:
+    """Return a digest of a class or function of a script or notebook, with what it inherits there and what it calls."""
+    kinds = [kind for kind in getattr(part, "__mro__", ()) if kind.__module__ == part.__module__]
+    texts = []
+    for name, value in [item for kind in kinds for item in sorted(vars(kind).items())] or [(part.__name__, part)]:
+        function = getattr(value, "__func__", getattr(value, "fget", value))
+        if isinstance(function, FunctionType) or hasattr(function, "py_func"):
+            texts.append(f"{name} {fingerprint(function)}")
+        elif not name.startswith("__"):
+            texts.append(f"{name} {value!r}")
+    return _digest(*texts)
+
+
+def _digest(*texts: str) -> str:
+    return blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
