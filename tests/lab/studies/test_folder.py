@@ -6,6 +6,7 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+
 from matchbandit.errors import MatchbanditError
 from matchbandit.lab.studies.folder import StudyFolder
 from matchbandit.lab.studies.study import Study
