@@ -31,13 +31,18 @@ def over_gap() -> Chart:
     series = [Series(key, gaps, mean, low, 2 * mean, key=key) for key, mean, low in zip(KEYS, means, lows, strict=True)]
     bound = Series("lower bound", gaps[[0, -1]], np.array([50.0, 5.0]), kind="reference")
     rules, ticks = (Rule(100.0, "one hundred", "y"),), tuple(gaps.tolist())
-    return Chart("gap", "Regret over the gap", "gap Δ", "regret", (*series, bound), y_log=True, x_ticks=ticks, rules=rules)
+    return Chart(
+        "gap", "Regret over the gap", "gap Δ", "regret", (*series, bound), y_log=True, x_ticks=ticks, rules=rules
+    )
 
 
 def over_size() -> Chart:
     """Names that a page must not read as HTML."""
     sizes = 2.0 ** np.arange(3, 9)
-    series = (Series(HOSTILE, sizes, sizes**2, sizes, sizes**3, key="my:Policy"), Series("</script>", sizes, sizes**1.5))
+    series = (
+        Series(HOSTILE, sizes, sizes**2, sizes, sizes**3, key="my:Policy"),
+        Series("</script>", sizes, sizes**1.5),
+    )
     ticks = tuple(sizes.tolist())
     return Chart("over-n", HOSTILE, "n", "regret", series, "</script>", x_log=True, y_log=True, x_ticks=ticks)
 

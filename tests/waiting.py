@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-LONGEST_S = 5
+LONGEST_S = 60
 
 
 def until(page: Page, is_so: Callable[[], bool]) -> None:

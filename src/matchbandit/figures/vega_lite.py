@@ -8,6 +8,7 @@ import numpy as np
 
 from matchbandit.figures.chart import MAX_MARKERS, Chart, point_text, position_text
 from matchbandit.figures.style import styles_of
+from matchbandit.formatting import power_of_ten
 
 Json = dict[str, Any]
 HEIGHT, ROW_HEIGHT, MARKERS_OF_LONG_LINES = 340, 44, 9
@@ -21,11 +22,12 @@ SHAPES = {
     "pentagon": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
 }
 """Markers that Vega calls otherwise, or does not have."""
-_POWERS = [f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for power in range(-15, 19)]
+_POWERS = " ".join(power_of_ten(10.0**power, power) for power in range(-15, 19))
 _EXPONENT = "floor(log(abs(datum.value)) / LN10 + 1e-9)"
 TICK_TEXT = (
     "datum.value == 0 || abs(datum.value) >= 1e-3 && abs(datum.value) < 1e6 ? format(datum.value, ',.6~f') : "
-    f"replace(format(datum.value / pow(10, {_EXPONENT}), '.4~g') + '·', /^1·/, '') + {_POWERS}[{_EXPONENT} + 15]"
+    f"replace(format(datum.value / pow(10, {_EXPONENT}), '.4~g') + '·', /^1·/, '') + "
+    f"split('{_POWERS}', ' ')[{_EXPONENT} + 15]"
 )
 """Numbers at ticks, as `formatting.short` writes them."""
 
@@ -59,7 +61,9 @@ BASE: Json = {
         },
         "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0, "titleY": -12},
         "legend": {
-            "orient": "bottom", "columns": {"expr": "max(1, floor(width / 240))"}, "labelColor": INK, "title": None,
+            # By the container: by the width of the axes, which follows from the legend, a row may be cut off.
+            "orient": "bottom", "columns": {"expr": "max(1, floor((containerSize()[0] || width) / 260))"},
+            "labelColor": INK, "title": None,
             "labelLimit": 300, "labelFontSize": 12, "symbolSize": 90, "symbolStrokeWidth": 2, "symbolOpacity": 1,
         },
     },
@@ -79,34 +83,34 @@ def specification(chart: Chart) -> Json:
     axes[measured] = _axis(chart, "y", chart.y_label)
     logs = {"x": chart.x_log} | {measured: chart.y_log}
     shown = {name: axis["log" if logs[name] and "log" in axis else "linear"] for name, axis in axes.items()}
-    position = {
+    floors = [{"name": f"{name}_floor", "value": axis["floor"]} for name, axis in shown.items()]
+    raised = "isValid(datum.{0}) ? max(datum.{0}, {1}_floor) : null"
+    about = _about(chart, names)
+    source = {"data": {"values": about}, "key": "number", "fields": [*about[0]][1:] if about else []}
+    transform = [
+        {"lookup": "number", "from": source},
+        {"calculate": "dark ? datum.dark : datum.light", "as": "colour"},
+        *({"calculate": raised.format(name, measured), "as": name} for name in ("y", "low", "high")),
+        *([] if flat else [IN_RANGE]),
+    ]
+    channels = {
         name: {"field": "y" if flat else name, "type": "quantitative"} | shown[name]["channel"] for name in axes
     }
     if flat:
-        ticks = {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 200}
-        rows = {
-            "field": "row",
-            "type": "nominal",
-            "title": None,
-            "scale": {"domain": [*map(_wrapped, chart.categories)]},
-        }
-        position["y"] = rows | {"axis": ticks}
+        axis = {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 200}
+        scale = {"domain": [_wrapped(name) for name in chart.categories]}
+        channels["y"] = {"field": "row", "type": "nominal", "title": None, "scale": scale, "axis": axis}
     if chart.has_shared_categories:
-        position["yOffset"] = {"field": "key", "scale": {"domain": list(dict.fromkeys(x.key for x in chart.series))}}
-    floors = [{"name": f"{name}_floor", "value": axis["floor"]} for name, axis in shown.items()]
-    raised = [
-        {"calculate": f"isValid(datum.{name}) ? max(datum.{name}, {measured}_floor) : null", "as": name}
-        for name in ("y", "low", "high")
-    ]
-    marks = {"encoding": position, "layer": _marks(chart, names, measured)}
+        channels["yOffset"] = {"field": "key", "scale": {"domain": list(dict.fromkeys(x.key for x in chart.series))}}
+    marks = {"encoding": channels, "layer": _marks(chart, names, measured)}
     return BASE | {
         "title": chart.title,
         "description": f"{chart.y_label} over {chart.x_label}: {', '.join(x.label for x in chart.series if x.label)}",
         "height": max(ROW_HEIGHT * len(chart.categories), 120) if flat else HEIGHT,
         "params": [*BASE["params"], *floors],
         "usermeta": {"axes": axes},
-        "data": {"values": _rows(chart, names)},
-        "transform": raised if flat else [*raised, IN_RANGE],
+        "data": {"values": _rows(chart)},
+        "transform": transform,
         "layer": [marks, *_rules(chart), *([] if flat else [_hover(chart, names)])],
     }
 
@@ -147,58 +151,68 @@ def _axis(chart: Chart, field: Literal["x", "y"], title: str) -> Json:
     return kinds
 
 
+def _looks(chart: Chart, names: list[str]) -> Json:
+    """Strokes, fills and shapes of all series, with one legend."""
+    styles, has_legend = styles_of(chart), not chart.categories or chart.has_shared_categories
+    legend = {"values": [name for name, line in zip(names, chart.series, strict=True) if line.label]}
+    strokes = [themed(style.colour, style.dark) for style in styles]
+    values: dict[str, list[Any]] = {
+        "stroke": strokes,
+        "fill": [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, strokes, strict=True)],
+        "shape": [
+            "stroke" if line.kind == "reference" and not chart.categories else SHAPES.get(style.marker, style.marker)
+            for line, style in zip(chart.series, styles, strict=True)
+        ],
+    }
+    look = {"field": "series", "type": "nominal", "title": None, "legend": legend if has_legend else None}
+    return {channel: look | {"scale": {"domain": names, "range": values}} for channel, values in values.items()}
+
+
 def _marks(chart: Chart, names: list[str], measured: str) -> list[Json]:
     """Bands, lines, bars and markers; a choice in the legend dims all other series."""
-    styles, flat = styles_of(chart), bool(chart.categories)
-    labelled = [name for name, line in zip(names, chart.series, strict=True) if line.label]
-    legend = None if flat and not chart.has_shared_categories else {"values": labelled}
-
-    def looks(values: list[Any]) -> Json:
-        return {"field": "series", "type": "nominal", "scale": {"domain": names, "range": values}, "legend": legend}
+    flat, looks = bool(chart.categories), _looks(chart, names)
 
     def layer(test: str, mark: str, opacity: float, encoding: Json, **properties: Any) -> Json:
         dimmed = {"condition": {"param": "chosen", "value": opacity}, "value": opacity / 8}
         return {
             "transform": [{"filter": test}],
             "mark": {"type": mark, "clip": True, **properties},
-            "encoding": {**(area if mark in ("area", "circle") else outline), "opacity": dimmed, **encoding},
+            "encoding": {"opacity": dimmed, **encoding},
         }
 
-    colours = [themed(style.colour, style.dark) for style in styles]
-    tests = [{"test": f"datum.number == {number}", "value": colour} for number, colour in enumerate(colours)]
-    # Not by a scale, since the legend would show its colours instead of hollow markers.
-    area = {"color": {"condition": tests, "value": "gray"}, "detail": {"field": "number"}}
-    outline = {"stroke": looks(colours)}
-    fill_colours = [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, colours, strict=True)]
+    # Not by the scale of the markers, which has the colour of the page for hollow ones.
+    area = {"color": {"field": "colour", "scale": None}, "detail": {"field": "number"}}
+    outline = {"stroke": looks["stroke"]}
     ends = {measured: {"field": "low"}, f"{measured}2": {"field": "high"}}
-    dashes = [{"test": f"datum.dash == '{dash}'", "value": value} for dash, value in DASHES.items()]
-    weights = [{"test": "datum.bold", "value": 3.2}, {"test": "datum.kind == 'reference'", "value": 1.3}]
-    weight = {"strokeWidth": {"condition": weights, "value": 2}, "strokeDash": {"condition": dashes, "value": [1, 0]}}
-    tip = [{"field": "row", "title": chart.x_label}, {"field": "series"}, {"field": "text", "title": chart.y_label}]
-    shapes = looks([SHAPES.get(style.marker, style.marker) for style in styles])
-    point = {"shape": shapes, "fill": looks(fill_colours), "tooltip": tip if flat else None}
-    lines = [
-        layer("datum.kind == 'line' && isValid(datum.low)", "area", 0.16, ends),
-        layer("datum.kind == 'line' || datum.kind == 'reference'", "line", 1, weight),
-    ]
-    barred = "isValid(datum.low)" if flat else "datum.kind == 'points' && isValid(datum.low)"
-    markers = layer("datum.marker", "point", 1, point, size=64, strokeWidth=1.8)
-    zoom = {
-        "type": "interval",
-        "encodings": ["x"] if flat else ["x", "y"],
-        "zoom": "wheel![event.ctrlKey || event.metaKey]",  # a wheel alone moves the page, and so does a finger
-        "translate": "[pointerdown[event.pointerType == 'mouse'], window:pointerup] > window:pointermove!",
+    dash = {
+        "condition": [{"test": f"datum.dash == '{name}'", "value": x} for name, x in DASHES.items()],
+        "value": [1, 0],
     }
+    weights = [{"test": "datum.bold", "value": 3.2}, {"test": "datum.kind == 'reference'", "value": 1.3}]
+    drawn = outline | {"strokeWidth": {"condition": weights, "value": 2}, "strokeDash": dash}
+    tip = [{"field": "row", "title": chart.x_label}, {"field": "series"}, {"field": "text", "title": chart.y_label}]
+    markers = layer("datum.marker", "point", 1, looks | {"tooltip": tip if flat else None}, size=64, strokeWidth=1.8)
+    # A wheel alone moves the page, and so does a finger.
+    turn, drag = "wheel![event.ctrlKey || event.metaKey]", "pointerdown[event.pointerType == 'mouse']"
+    zoom = {"zoom": turn, "translate": f"[{drag}, window:pointerup] > window:pointermove!"}
+    encodings = ["x"] if flat else ["x", "y"]
     markers["params"] = [
-        {"name": "zoom", "select": zoom, "bind": "scales"},
+        {"name": "zoom", "select": {"type": "interval", "encodings": encodings} | zoom, "bind": "scales"},
         {"name": "chosen", "select": {"type": "point", "fields": ["series"], "toggle": "true"}, "bind": "legend"},
     ]
-    return [
-        *([] if flat else lines),
-        layer(barred, "rule", 1, ends, strokeWidth=1.4),
-        layer("datum.kind == 'cloud'", "circle", 0.4, {}, size=14),
-        markers,
-    ]
+    bars = layer(
+        "isValid(datum.low)" + ("" if flat else " && datum.kind == 'points'"),
+        "rule",
+        1,
+        outline | ends,
+        strokeWidth=1.4,
+    )
+    cloud = layer("datum.kind == 'cloud'", "circle", 0.4, area, size=14)
+    if flat:
+        return [bars, cloud, markers]
+    band = layer("datum.kind == 'line' && isValid(datum.low)", "area", 0.16, area | ends)
+    line = layer("datum.kind == 'line' || datum.kind == 'reference'", "line", 1, drawn)
+    return [band, line, bars, cloud, markers]
 
 
 def _hover(chart: Chart, names: list[str]) -> Json:
@@ -210,13 +224,7 @@ def _hover(chart: Chart, names: list[str]) -> Json:
             row = rows.setdefault(x, {"x": _number(x), "position": position_text(x)})
             row[f"s{number}"] = point_text(line, at)
     texts = [{"field": f"s{number}", "title": name, "type": "nominal"} for number, (name, _) in enumerate(named)]
-    select = {
-        "type": "point",
-        "encodings": ["x"],
-        "nearest": True,
-        "on": "pointermove,pointerdown",
-        "clear": "pointerout",
-    }
+    select = {"type": "point", "encodings": ["x"], "nearest": True, "on": "pointermove", "clear": "pointerout"}
     return {
         "data": {"values": [rows[x] for x in sorted(rows)]},
         "transform": [IN_RANGE],
@@ -243,34 +251,32 @@ def _rules(chart: Chart) -> list[Json]:
             sides = {"align": f"{is_left} ? 'right' : 'left'", "dx": f"{is_left} ? -4 : 4"}
             text |= {name: {"expr": side} for name, side in sides.items()} | {"dy": 0}
         line = {"type": "rule", "color": MUTED, "clip": True}
-        layers.append(
-            {
-                "data": {"values": [{}]},
-                "layer": [{"mark": line, "encoding": at}, {"mark": text, "encoding": at | aside}],
-            }
-        )
+        drawn = [{"mark": line, "encoding": at}, {"mark": text, "encoding": at | aside}]
+        layers.append({"data": {"values": [{}]}, "layer": drawn})
     return layers
 
 
-def _rows(chart: Chart, names: list[str]) -> list[Json]:
-    """One row for each point of each series: its numbers, what it is, and in rows of categories what it is called."""
+def _about(chart: Chart, names: list[str]) -> list[Json]:
+    """What is the same in all rows of a series."""
+    rows = zip(chart.series, names, styles_of(chart), strict=True)
+    return [
+        {"number": number, "series": name, "kind": line.kind, "key": line.key, "bold": line.is_bold}
+        | {"dash": style.dash, "light": style.colour, "dark": style.dark}
+        for number, (line, name, style) in enumerate(rows)
+    ]
+
+
+def _rows(chart: Chart) -> list[Json]:
+    """One row for each point of each series; in rows of categories with what it is called."""
     rows: list[Json] = []
-    for number, (line, name, style) in enumerate(zip(chart.series, names, styles_of(chart), strict=True)):
-        about = {
-            "series": name,
-            "number": number,
-            "kind": line.kind,
-            "key": line.key,
-            "dash": style.dash,
-            "bold": line.is_bold,
-        }
+    for number, line in enumerate(chart.series):
         numbers = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
         few = len(line.x) <= MAX_MARKERS or line.kind == "points"
         spread = np.linspace(0, len(line.x) - 1, len(line.x) if few else MARKERS_OF_LONG_LINES).round()
         has_none = line.kind == "cloud" or (line.kind == "reference" and not chart.categories)
         for at in range(len(line.x)):
-            row = about | {field: _number(values[at]) for field, values in numbers.items() if values is not None}
-            row["marker"] = bool(at in spread) and not has_none
+            row: Json = {"number": number} | ({"marker": True} if at in spread and not has_none else {})
+            row |= {field: _number(values[at]) for field, values in numbers.items() if values is not None}
             if chart.categories:
                 row |= {"row": _wrapped(chart.categories[int(line.x[at])]), "text": point_text(line, at)}
             rows.append(row)

@@ -4,7 +4,7 @@ import os
 import re
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Tone = Literal["good", "part", "bad", "plain"]
+MAX_SHORT_CELL = 24
+"""Characters of a cell that is not a sentence."""
 _NUMBER = re.compile(
     r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
 )
@@ -51,7 +53,7 @@ class Table:
     group_by: str = ""
     """The head of a column whose equal neighbours form a group of rows, with a headline of its own."""
 
-    @property
+    @cached_property
     def columns(self) -> list[tuple[int, str, bool]]:
         """The columns beside that of groups: position, head, and whether its cells are numbers."""
         return [(at, head, self._is_numeric(at)) for at, head in enumerate(self.heads) if head != self.group_by]
@@ -61,6 +63,12 @@ class Table:
         """Groups of rows with their headlines; a table without `group_by` is one group."""
         at = self.heads.index(self.group_by) if self.group_by else None
         return [(name, [*rows]) for name, rows in groupby(self.rows, lambda row: "" if at is None else str(row[at]))]
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether several columns hold sentences, so that on a phone each row is a card."""
+        longest = [max((len(str(row[at])) for row in self.rows), default=0) for at in range(len(self.heads))]
+        return sum(length > MAX_SHORT_CELL for length in longest) > 1
 
     def _is_numeric(self, column: int) -> bool:
         cells = [str(row[column]) for row in self.rows if str(row[column]) not in ("", "–")]
@@ -83,9 +91,13 @@ def write_page(path: str | os.PathLike[str], template: str, **context: Any) -> P
     -------
     Path
     """
-    text = _environment().get_template(template).render(context)
-    write_atomically(Path(path), text.encode("utf-8", errors="replace"))
+    write_atomically(Path(path), render_page(template, **context).encode("utf-8", errors="replace"))
     return Path(path)
+
+
+def render_page(template: str, **context: Any) -> str:
+    """Return a page as text: the template of this name with what it shows."""
+    return _environment().get_template(template).render(context)
 
 
 @cache
@@ -95,6 +107,7 @@ def _environment() -> "Environment":
     environment: Environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.globals |= {"static": _static, "content_hash": _content_hash, "numbers_of": _numbers, "spec_of": _spec}
     environment.filters["text"] = lambda cell: _SPACE_IN_NUMBER.sub("\u00a0", str(cell))
     environment.filters["headings"] = lambda html: [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
-from matchbandit.formatting import grouped, plural
+from matchbandit.formatting import grouped, html_table, plural, text_table
 from matchbandit.results.proofs import unmet_assumption
 from matchbandit.results.result import Drawable, Identification, Runs
 from matchbandit.results.rows import Rows
@@ -247,20 +247,12 @@ class Comparison(Drawable):
 
     def __repr__(self) -> str:
         """Show the rankings, and the warnings."""
-        blocks = []
-        for title, heads, lines in self._tables():
-            widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-            rows = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)) for line in (heads, *lines)]
-            blocks.append("\n".join([title, *(row.rstrip() for row in rows)]))
-        return "\n\n".join([*blocks, *self._remarks()])
+        tables = (f"{title}\n{text_table(heads, lines)}" for title, heads, lines in self._tables())
+        return "\n\n".join([*tables, *self._remarks()])
 
     def _repr_html_(self) -> str:
-        blocks = []
-        for title, heads, lines in self._tables():
-            head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-            body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-            blocks.append(f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>")
-        return "".join([*blocks, *(f"<p>{escape(words)}</p>" for words in self._remarks())])
+        tables = (html_table(*table) for table in self._tables())
+        return "".join([*tables, *(f"<p>{escape(words)}</p>" for words in self._remarks())])
 
     def _tables(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
         """Title, heads and lines of each ranking that is printed."""

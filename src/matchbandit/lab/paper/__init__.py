@@ -1,1 +1,1 @@
-"""TODO."""
+"""The paper's reproduction: what its figures play, draw and claim, the published numbers, and figures beyond it."""
