@@ -690,11 +690,11 @@ def test_report_refuses_what_is_no_study_before_heavy_imports(tmp_path):
         "import sys; from matchbandit.cli import main\n"
         f"sys.argv[1:] = ['report', {str(tmp_path)!r}]\n"
         "try: main()\n"
-        "except SystemExit as end: print(end.code, 'numpy' in sys.modules, 'matchbandit.studies' in sys.modules)"
+        "except SystemExit as end: print(end.code, 'numpy' in sys.modules, 'matchbandit.lab' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["2", "False", "False"]
-    assert "is not the folder of a study: it has no manifest.json." in done.stderr
+    assert "is not the folder of a study: it has no study.json." in done.stderr
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def test_a_study_sweeps_epsilon(tmp_path):
     assert (curve.x.tolist(), curve.mean.tolist()) == ([0.0, 0.04, 0.05], [0.0, 0.0, 1.0])
     (chart,) = study.charts(rows)
     assert (chart.x_label, chart.y_label) == ("ε", "rounds until the answer")
-    assert chart.lines[0].y.tolist() == [100, 96, 95]
+    assert chart.series[0].y.tolist() == [100, 96, 95]
     assert "over ε" in chart.title
     with pytest.raises(MatchbanditError, match="no number of samples tells them apart"):
         study.with_(problem=TIED)
@@ -142,13 +142,13 @@ def test_a_study_sweeps_the_budget(tmp_path):
     rows = folder.rows()
     assert rows.distinct("budget") == [2, 20, 200]
     (chart,) = study.charts(rows)
-    shares = chart.lines[0].y
+    shares = chart.series[0].y
     assert (chart.x_label, chart.y_label, chart.y_log) == ("budget, in rounds", "share of correct answers", False)
     assert shares[0] < shares[2] == 1
     assert shares.tolist() == [result.correct.mean() for result in folder.results().results]
     assert "Share of wrong answers within 200 rounds" in repr(folder.results())
     assert [ranking[0].mean for ranking in folder.results().rankings] == pytest.approx((1 - shares).tolist())
-    assert chart_of(folder.results()).lines[0].y.tolist() == shares.tolist()
+    assert chart_of(folder.results()).series[0].y.tolist() == shares.tolist()
     assert study.points[0].describe()["budget"] == 2
 
 
@@ -161,10 +161,10 @@ def test_a_budget_is_kept_with_the_results(tmp_path):
 
 
 @pytest.mark.parametrize("results", [{"epsilon": 0.05}, {"budget": 600}], ids=str)
-def test_there_is_no_place_among_the_bounds_for_other_promises(results, tmp_path):
+def test_there_is_no_place_among_the_bounds_for_other_promises(results):
     found = mb.identify(SLOTS, "sequential-halving" if "budget" in results else KnownAnswer, **results)
     with pytest.raises(MatchbanditError, match="the bounds are for fixed confidence and the optimum itself"):
-        mb.plot_bounds(SLOTS, [found], path=tmp_path / "bounds.png")
+        mb.plot_bounds(SLOTS, [found])
 
 
 @pytest.mark.parametrize(

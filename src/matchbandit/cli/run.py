@@ -13,70 +13,51 @@ from matchbandit.cli.parameters import Workers, integer
 from matchbandit.formatting import duration, plural
 
 if TYPE_CHECKING:
-    from matchbandit.studies import Study
-    from matchbandit.studies.folder import StudyFolder
+    from matchbandit.lab.studies.folder import StudyFolder
 
-AllowOtherVersions = Annotated[
-    bool, typer.Option("--allow-other-versions", help="Continue with parts that other versions computed.")
+Out = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Folder for the results; by default the study's name.", show_default=False),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run on dask: the address of a scheduler, tcp://host:8786, or local."),
+]
+PartRuns = Annotated[
+    int | None,
+    typer.Option(
+        help="Runs per part, at most 2,000; finished parts are saved.", show_default=False, **integer("--part-runs")
+    ),
 ]
 
 
 @prints_output
 def run(
     study: Annotated[str, typer.Argument(help="A study file, such as gaps.toml.", show_default=False)],
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Folder for the results; by default the study's name.", show_default=False),
-    ] = None,
+    out: Out = None,
     workers: Workers = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on dask: the address of a scheduler, tcp://host:8786, or local."),
-    ] = None,
-    part_runs: Annotated[
-        int | None,
-        typer.Option(
-            help="Runs per part, at most 2,000; finished parts are saved.",
-            show_default=False,
-            **integer("--part-runs"),
-        ),
-    ] = None,
-    allow_other_versions: AllowOtherVersions = False,
+    dask: Dask = None,
+    part_runs: PartRuns = None,
 ) -> Output:
     """Run a study file and save its results.
 
     After an interruption, the same command continues where it stopped.
     """
-    from matchbandit.studies import Study
-    from matchbandit.studies.runner import run_study
+    from matchbandit.lab.studies.study import Study
 
     stopped_by = [signal.SIGINT]
     try:
         with stoppable(stopped_by):
             loaded = Study.from_toml(study)
-            folder = run_study(
-                loaded,
-                loaded.name if out is None else out,
-                workers=workers,
-                dask=dask,
-                progress=True,
-                part_runs=part_runs,
-                allow_other_versions=allow_other_versions,
-            )
-            results = _results(loaded, folder)
+            options = {"workers": workers, "dask": dask, "part_runs": part_runs, "progress": True}
+            folder = loaded.run(loaded.name if out is None else out, **options)
+            results, seconds = _results(folder), sum(part["seconds"] for part in folder.metadata)
     except KeyboardInterrupt as stopped:
         typer.echo(f"stopped{f': {stopped}' if str(stopped) else '.'}", err=True)
         raise typer.Exit(128 + stopped_by[-1]) from None
-    data = {
-        "study": loaded.name,
-        "folder": str(folder.path),
-        "parts": len(folder.parts),
-        "runs": folder.runs,
-        "seconds": folder.seconds,
-        "goal": loaded.goal,
-        "results": results,
-    }
-    return Output(data, lambda: _print(loaded, folder, results))
+    data = {"study": loaded.name, "folder": str(folder.path), "runs": sum(entry["runs"] for entry in results)}
+    data |= {"seconds": seconds, "goal": loaded.goal, "results": results}
+    return Output(data, lambda: _print(folder, results, seconds))
 
 
 @contextmanager
@@ -87,11 +68,8 @@ def stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
         stopped_by.append(signal.Signals(number))
         raise KeyboardInterrupt
 
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
-            before[number] = signal.signal(number, stop)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
     try:
         yield
     finally:
@@ -99,39 +77,35 @@ def stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
+def _results(folder: "StudyFolder") -> list[dict[str, Any]]:
     """Summarize the final regret, or the rounds, of each point over its runs."""
-    from matchbandit.results.statistics import summarize
+    from matchbandit.results import summarize
 
     results = []
-    for point in study.points:
-        rows = folder.last_rows_of(point.key)
-        values = rows["regret" if study.goal == "regret" else "rounds"]
-        entry = {"policy": point.spec.name, "label": point.label, "point": point.place, **point.describe()}
-        entry |= {"runs": len(values), **summarize(values)._asdict()}
-        if study.goal == "identification":
-            entry |= {name: int(rows[name].sum()) for name in ("identified", "correct")}
-        results.append({**entry, "settings": point.settings})
+    by_point = {values["point"]: rows for values, rows in folder.runs().split("point")}
+    for point in folder.study.points:
+        rows = by_point[point.key]
+        values = rows["regret" if "regret" in rows else "rounds"]
+        entry = {"policy": point.policy["name"], "label": point.label, "position": point.position, "point": point.key}
+        entry |= {"sweep": point.sweep, "runs": len(rows), **summarize(values)._asdict()}
+        results.append(entry | {name: int(rows[name].sum()) for name in ("identified", "correct") if name in rows})
     return results
 
 
-def _print(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]]) -> None:
-    has_points = any(entry["point"] for entry in results)
-    statistics = statistics_of(results[0], study.goal if study.goal == "regret" else "rounds")
-    counts = ("correct",) if study.goal == "identification" else ()
+def _print(folder: "StudyFolder", results: list[dict[str, Any]], seconds: float) -> None:
+    goal = folder.study.goal
+    statistics = statistics_of(results[0], goal if goal == "regret" else "rounds")
+    extra = [*(["position"] if any(entry["position"] for entry in results) else [])]
+    counts = [name for name in ("correct",) if name in results[0]]
     rows = [
         (
-            entry["label"],
-            *([entry["point"]] if has_points else []),
+            *(entry[name] for name in ("label", *extra)),
             *(format_statistic(entry[key]) for key in statistics),
-            *(f"{entry[head]} of {entry['runs']}" for head in counts),
+            *(f"{entry[name]} of {entry['runs']}" for name in counts),
         )
         for entry in results
     ]
-    heads = ("policy", *(["point"] if has_points else []))
-    print_table((*heads, *statistics.values(), *counts), rows, right=(*statistics.values(), *counts))
-    parts = plural(len(folder.parts), "part")
-    typer.echo(
-        f"{plural(study.runs, 'run')} each, saved in {folder.path} ({parts}, {duration(folder.seconds)} of computing)"
-    )
+    right = (*statistics.values(), *counts)
+    print_table(("policy", *extra, *right), rows, right=right)
+    typer.echo(f"{plural(folder.study.runs, 'run')} each, saved in {folder.path} ({duration(seconds)} of computing)")
     typer.echo(f"next: matchbandit report {folder.path}")

@@ -1,13 +1,12 @@
 """Draw charts with matplotlib: on a user's axes, on a new figure with the caption below, or into a file."""
 
-import os
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from io import BytesIO
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import floor, log10
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
-from matplotlib.transforms import Bbox, ScaledTranslation
+from matplotlib.transforms import Bbox, IdentityTransform, ScaledTranslation
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Numbers, Series
-from matchbandit.figures.style import GREY, Marker, Style, styles_of
-from matchbandit.files import writable_file, write_atomically
+from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 from matchbandit.formatting import grouped, power_of_ten, short
 
 HEIGHT, LINE_HEIGHT = 3.1, 0.19
@@ -45,10 +42,12 @@ _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0
 _INK, _FRAME = "#222222", "#888888"
 _STYLE: dict[str, Any] = {
     "figure.figsize": (6.0, HEIGHT + 2), "savefig.dpi": 200,  # on a phone, 360 pixels wide, the text is readable
-    "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.1, "figure.constrained_layout.h_pad": 0.1,
+    "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
+    "figure.constrained_layout.w_pad": 0.08,
     "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": _INK, "text.parse_math": False,
-    "axes.titlesize": 11.0, "axes.titleweight": "bold", "axes.labelcolor": GREY, "axes.edgecolor": _FRAME,
+    "figure.titlesize": 11.0, "figure.titleweight": "bold", "axes.labelcolor": GREY, "axes.edgecolor": _FRAME,
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "legend.frameon": False, "legend.borderaxespad": 0.0, "legend.borderpad": 0.0,
     "grid.color": "#dddddd", "grid.linewidth": 0.6,
     "xtick.color": _FRAME, "ytick.color": _FRAME, "xtick.labelcolor": _INK, "ytick.labelcolor": _INK,
     "svg.hashsalt": "matchbandit", "pdf.fonttype": 42,  # without the salt, names inside the file differ
@@ -59,32 +58,22 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     "svg": {"Date": None, "Creator": None},
 }
-_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed|orem) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
 """Spaces at which lines are not broken."""
 
 
 def plot(chart: Chart, ax: Axes | None = None) -> Axes:
     """Draw a chart on these axes, or with its caption on a new figure of pyplot, and return the axes."""
-    if ax is not None:
-        _draw(chart, ax)
-        return ax
-    from matplotlib import pyplot as plt  # noqa: PLC0415  # files are drawn without its state
+    if ax is None:
+        from matplotlib import pyplot as plt  # noqa: PLC0415  # files are drawn without its state
 
-    with mpl_style.context([_STYLE], after_reset=True):
-        return _compose(chart, plt.figure())
-
-
-def save(chart: Chart, path: str | os.PathLike[str]) -> Path:
-    """Draw a chart into a .png, .pdf or .svg file, which appears whole or not at all."""
-    write_atomically(picture_file(path), encode(chart, Path(path).suffix[1:].lower()))
-    return Path(path)
-
-
-def picture_file(path: str | os.PathLike[str]) -> Path:
-    """Return the file to draw into; raise an error if it cannot be written, or has another suffix."""
-    if Path(path).suffix[1:].lower() not in _METADATA:
-        raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
-    return writable_file(path)
+        with mpl_style.context([_STYLE], after_reset=True):
+            return _compose(chart, plt.figure())
+    entries = _draw(chart, ax)
+    if entries:
+        ax.legend(entries.values(), entries)
+    ax.set(title=chart.title, ylabel=chart.x_label if chart.categories else chart.y_label)
+    return ax
 
 
 def encode(chart: Chart, kind: str) -> bytes:
@@ -100,44 +89,56 @@ def encode(chart: Chart, kind: str) -> bytes:
 def _compose(chart: Chart, figure: Figure) -> Axes:
     """Fill a figure with a chart and its caption; the height of the axes follows from the names beside them."""
     ax = figure.add_subplot()
-    _draw(chart, ax)
     ax.grid(axis="x" if chart.categories else "y")
+    entries = _draw(chart, ax)
+    up = chart.x_label if chart.categories else chart.y_label
+    ax.set_ylabel(up, rotation="horizontal", ha="left", va="bottom")
+    ax.yaxis.set_label_coords(0, 1, ax.transAxes + ScaledTranslation(0, 6 / 72, figure.dpi_scale_trans))
+    above = ax.transAxes + ScaledTranslation(0, (20 if up else 8) / 72, figure.dpi_scale_trans)
+    for columns in range(len(entries), 0, -1):  # as many as fit
+        legend = ax.legend(
+            entries.values(), entries, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above
+        )
+        if legend.get_window_extent().width < 0.87 * figure.bbox.width:
+            break
+    figure.suptitle(_unbroken(chart.title), x=0.02, ha="left", wrap=True)
     if chart.caption:
         figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
     names = chart.categories or [text.get_text() for text in ax.texts if isinstance(text, _EndLabel)]
     tall = sum((0.15 if chart.categories else 0.0) + LINE_HEIGHT * (1 + _wrapped(name).count("\n")) for name in names)
     figure.draw_without_rendering()
-    height = max(0.8, tall) if chart.categories else max(HEIGHT, tall)
-    figure.set_figheight(figure.get_figheight() * (1 - ax.get_position().height) + height)
+    beside = figure.get_figheight() * (1 - ax.get_position().height)
+    figure.set_figheight(beside + max(0.8 if chart.categories else HEIGHT, tall))
     return ax
 
 
-def _draw(chart: Chart, ax: Axes) -> None:
-    """Draw all of a chart but its caption."""
+def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
+    """Draw all but title, y label and caption, and return the handles of the names that a legend has to show."""
     before = ax.dataLim.frozen() if ax.has_data() else None
     flat, styles = bool(chart.categories), styles_of(chart)
-    for name, log in (("y" if flat else "x", chart.x_log), ("x" if flat else "y", chart.y_log)):
-        if log:
+    along, measured = ("y", "x") if flat else ("x", "y")
+    for name, is_log in ((along, chart.x_log), (measured, chart.y_log)):
+        if is_log:
             getattr(ax, f"set_{name}scale")("log", nonpositive="mask")
+    logs = {name: getattr(ax, f"get_{name}scale")() == "log" for name in "xy"}  # shared axes may be so already
+    chart = replace(chart, x_log=logs[along], y_log=logs[measured])
     handles = [_draw_series(chart, ax, line, style) for line, style in zip(chart.series, styles, strict=True)]
     for rule in chart.rules:
         upright = (rule.axis == "x") != flat
         (ax.axvline if upright else ax.axhline)(rule.at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
     _set_limits(chart, ax, before)
     _set_ticks(chart, ax, styles)
-    named = [line.label for line in chart.series if line.label and line.kind in ("line", "reference")]
-    has_end_labels = len(set(named)) > MAX_LEGEND_LINES and not flat
-    _head(
-        chart,
-        ax,
-        dict(zip(chart.series, handles, strict=True)),
-        ("points",) if has_end_labels else ("line", "reference", "points"),
-    )
+    ax.set_xlabel(chart.y_label if flat else chart.x_label)
     for rule in chart.rules:
-        _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
-    for line, style in zip(chart.series, styles, strict=True):
-        if has_end_labels and line.label in named:
-            _label_end(chart, ax, line, style)
+        if rule.label:
+            _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
+    pairs = zip(chart.series, styles, strict=True)
+    named = [(line, style) for line, style in pairs if line.label and line.kind in ("line", "reference")]
+    if flat or len({line.label for line, _ in named}) <= MAX_LEGEND_LINES:
+        return _legend_entries(chart, handles, ("line", "reference", "points"))
+    for line, style in named:
+        _label_end(chart, ax, line, style)
+    return _legend_entries(chart, handles, ("points",))
 
 
 def _draw_series(chart: Chart, ax: Axes, line: Series, style: Style) -> Any:
@@ -161,7 +162,8 @@ def _draw_series(chart: Chart, ax: Axes, line: Series, style: Style) -> Any:
         return ax.errorbar(x, y, **look, linestyle="none", capsize=2.5, elinewidth=1.1, zorder=4)
     if line.low is not None and line.high is not None:
         pale = 0.14 if len(chart.series) <= 6 else 0.09
-        ax.fill_between(x, line.low, line.high, color=style.colour, alpha=pale, linewidth=0, zorder=1)
+        low = np.maximum(line.low, 1e-99) if chart.y_log else line.low  # a band from 0 ends at the foot
+        ax.fill_between(x, low, line.high, color=style.colour, alpha=pale, linewidth=0, zorder=1)
     if len(x) > MAX_MARKERS and len(zeros) < len(x):  # matplotlib cannot space the markers of no point
         look["markevery"] = 0.03 + 0.037 * (chart.series.index(line) % 4), 0.17
     return ax.plot(x, y, **look, linestyle=_DASHES[style.dash], linewidth=2.6 if line.is_bold else 1.6, zorder=3)[0]
@@ -233,12 +235,12 @@ def _set_ticks(chart: Chart, ax: Axes, styles: Sequence[Style]) -> None:
         return
     ax.set_yticks(range(len(chart.categories)), [_wrapped(name) for name in chart.categories])
     ax.tick_params(axis="y", length=0)
-    for at, label in enumerate(ax.get_yticklabels()):
-        own = [
-            style for line, style in zip(chart.series, styles, strict=True) if len(line.x) and round(line.x[0]) == at
-        ]
-        if own and not chart.has_shared_categories:
-            label.set_color(own[0].colour)
+    if not chart.has_shared_categories:
+        colours = {
+            round(line.x[0]): style.colour for line, style in zip(chart.series, styles, strict=True) if len(line.x)
+        }
+        for at, label in enumerate(ax.get_yticklabels()):
+            label.set_color(colours.get(at, GREY))
 
 
 def _number(axis: Axis, *, log: bool, ticks: Sequence[float] | None = None) -> None:
@@ -292,37 +294,13 @@ def tick_labels(ticks: Sequence[float], *, log: bool = False) -> list[str]:
     return [grouped(t) for t in ticks]
 
 
-def _head(chart: Chart, ax: Axes, handles: dict[Series, Any], kinds: Sequence[str]) -> None:
-    """Write the labels of the axes and, above them, the legend of these kinds of series, and the title."""
-    up = chart.x_label if chart.categories else chart.y_label
-    ax.set_xlabel(chart.y_label if chart.categories else chart.x_label)
-    ax.set_ylabel(up, rotation="horizontal", ha="left", va="bottom")
-    figure: Any = ax.figure
-    ax.yaxis.set_label_coords(0, 1, ax.transAxes + ScaledTranslation(0, 6 / 72, figure.dpi_scale_trans))
-    above = 8 + (1.3 * ax.yaxis.label.get_size() if up else 0)
-    if chart.categories and not chart.has_shared_categories:
-        kinds = ()
-    entries = _legend_entries({line: handle for line, handle in handles.items() if line.label and line.kind in kinds})
-    if len(entries) == 1 and next(iter(entries)) in f"{chart.title}\n{chart.y_label}":
-        entries = {}  # it says nothing new
-    anchor = ax.transAxes + ScaledTranslation(0, above / 72, figure.dpi_scale_trans)
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "bbox_transform": anchor}
-    for columns in range(len(entries), 0, -1):
-        legend = ax.legend(
-            list(entries.values()), list(entries), ncols=columns, frameon=False, borderaxespad=0, borderpad=0, **place
-        )
-        box = legend.get_window_extent()
-        if columns == 1 or box.width <= ax.get_window_extent().width:
-            above += box.height * 72 / figure.dpi + 6
-            break
-    ax.set_title(_unbroken(chart.title), loc="left", pad=above, wrap=True)
-
-
-def _legend_entries(handles: dict[Series, Any]) -> dict[str, Any]:
-    """The handle of each name; a name in several colours has a grey one."""
+def _legend_entries(chart: Chart, handles: Sequence[Any], kinds: Sequence[str]) -> dict[str, Any]:
+    """The handle of each name among these kinds of series; of a name in several colours a grey one."""
     entries: dict[str, Any] = {}
-    colours: dict[str, set[str]] = {}
-    for line, handle in handles.items():
+    colours: dict[str, set[Any]] = {}
+    for line, handle in zip(chart.series, handles, strict=True):
+        if not line.label or line.kind not in kinds or (chart.categories and not chart.has_shared_categories):
+            continue
         label = line.label if len(line.label) <= MAX_LEGEND_NAME else f"{line.label[: MAX_LEGEND_NAME - 2]} …"
         drawn = handle if isinstance(handle, Line2D) else handle.lines[0]
         colours.setdefault(label, set()).add(drawn.get_color())
@@ -332,7 +310,8 @@ def _legend_entries(handles: dict[Series, Any]) -> dict[str, Any]:
             entries[label] = Line2D([], [])
             entries[label].update_from(drawn)
             entries[label].set(color=GREY, marker="o", markeredgecolor=GREY)
-    return entries
+    says_nothing_new = len(entries) == 1 and next(iter(entries)) in f"{chart.title}\n{chart.y_label}"
+    return {} if says_nothing_new else entries
 
 
 def _label_end(chart: Chart, ax: Axes, line: Series, style: Style) -> None:
@@ -346,14 +325,11 @@ def _label_end(chart: Chart, ax: Axes, line: Series, style: Style) -> None:
     end = line.x[shown[-1]], y[shown[-1]]
     look: dict[str, Any] = {"color": style.colour, "weight": "bold" if line.is_bold else None}
     if at[shown[-1], 0] >= 0.9:
-        arrow = {"arrowstyle": "-", "color": style.colour, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 4}
-        ax.add_artist(
-            _EndLabel(_wrapped(line.label), end, arrowprops=arrow | {"relpos": (0, 0.5)}, va="center", **look)
-        )
-    else:
-        heights = sorted(range(-100, 101, 5), key=abs)
-        spots = [(dx, dy, across, 0.5) for dy in heights for dx, across in ((6, 0.0), (-6, 1.0), (0, 0.5))]
-        ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
+        ax.add_artist(_EndLabel(_wrapped(line.label), end, **look))
+        return
+    heights = sorted(range(-100, 101, 5), key=abs)
+    spots = [(dx, dy, across, 0.5) for dy in heights for dx, across in ((6, 0.0), (-6, 1.0), (0, 0.5))]
+    ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
 
 
 def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
@@ -361,15 +337,18 @@ def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
         spots = [(dx, -dy, across, 1.0) for dy in range(2, 222, 11) for dx, across in ((3, 0.0), (-3, 1.0))]
         ax.add_artist(_InsideLabel(label, (at, 1), spots, xycoords=ax.get_xaxis_transform(), color=GREY))
     else:
-        spots = [(0, dy, across, up) for dy, up in ((2, 0.0), (-2, 1.0)) for across in (1.0,)]
+        spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
         ax.add_artist(_InsideLabel(label, (1, at), spots, xycoords=ax.get_yaxis_transform(), color=GREY))
 
 
 class _EndLabel(Annotation):
     """The name of a line in the right margin, joined with its end; apart from the others, whatever the size."""
 
-    def __init__(self, name: str, end: tuple[float, float], **look: Any) -> None:
+    def __init__(self, name: str, end: tuple[float, float], color: str, **look: Any) -> None:
+        joint = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 4}
+        look |= {"color": color, "arrowprops": joint | {"relpos": (0, 0.5)}, "va": "center", "clip_on": False}
         super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, **look)
+        self.set_transform(IdentityTransform())  # else (0, 0) counts as data, which a logarithmic axis does not have
 
     def update_positions(self, renderer: Any) -> None:
         """Move it between the others; matplotlib calls this before it measures or draws."""
@@ -377,7 +356,7 @@ class _EndLabel(Annotation):
         ends = [text for text in ax.texts if isinstance(text, _EndLabel)]
         x, heights = ax.transData.transform([end.xy for end in ends]).T
         order, pixel = np.argsort(heights, kind="stable"), ax.figure.dpi / 72
-        tall = [(1.22 * end.get_size() * (1 + end.get_text().count("\n")) + 2) * pixel for end in ends]
+        tall = [(1.22 * float(end.get_fontsize()) * (1 + end.get_text().count("\n")) + 2) * pixel for end in ends]
         box = ax.get_window_extent()
         gaps = [(tall[one] + tall[other]) / 2 for one, other in pairwise(order)]
         places = spread_apart(heights[order].tolist(), gaps, low=box.y0, high=box.y1)
@@ -407,12 +386,12 @@ class _InsideLabel(Annotation):
         pixel, own = ax.figure.dpi / 72, Text.get_window_extent(self, renderer)
         others = [text for text in ax.texts if isinstance(text, _InsideLabel)]
         taken = [Text.get_window_extent(text, renderer) for text in others[: others.index(self)]]
-        origin = own.min - self.get_position()
+        origin = own.min - np.array(self.get_position())
         paths = [line.get_transform().transform_path(line.get_path()).interpolated(8).vertices for line in ax.lines]
         lines, room = np.concatenate(paths), ax.get_window_extent().padded(-3 * pixel)
         boxes = []
         for number, (dx, dy, across, up) in enumerate(self.spots):
-            wanted = origin + np.array([dx, dy]) * pixel - own.size * (across, up)
+            wanted = origin + np.array([dx, dy]) * pixel - own.size * np.array([across, up])
             corner = np.clip(wanted, room.min, np.maximum(room.max - own.size, room.min))
             box = Bbox([corner, corner + own.size]).padded(1.5 * pixel)
             hidden = int(((lines >= box.min) & (lines <= box.max)).all(axis=1).sum())
@@ -422,34 +401,10 @@ class _InsideLabel(Annotation):
         super().update_positions(renderer)
 
 
-def spread_apart(heights: Sequence[float], gaps: Sequence[float], *, low: float, high: float) -> list[float]:
-    """Move rising heights apart: the nearest ones in the same order with these gaps, inside low and high.
-
-    The outermost stay half a gap inside the limits. Without enough space for all, they exceed `high`.
-
-    >>> spread_apart([0.0, 0.1, 0.8], [0.25, 0.25], low=-1.0, high=1.0)
-    [-0.075, 0.175, 0.8]
-    >>> spread_apart([0.0, 0.0], [0.5], low=0.0, high=2.0)
-    [0.25, 0.75]
-    """
-    offsets = list(accumulate(gaps, initial=0.0))  # of each above the first, if all stood as close as they may
-    groups: list[tuple[float, int]] = []  # each: where its first would stand without its offset, and how many there are
-    for height, offset in zip(heights, offsets, strict=True):
-        start, size = height - offset, 1
-        while groups and start < groups[-1][0]:
-            first, before = groups.pop()
-            start, size = (first * before + start * size) / (before + size), before + size
-        groups.append((start, size))
-    edges = (gaps[0] / 2, gaps[-1] / 2) if gaps else (0.0, 0.0)
-    most = high - edges[1] - offsets[-1]
-    starts = [max(min(start, most), low + edges[0]) for start, size in groups for _ in range(size)]
-    return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]
-
-
 def _wrapped(name: str) -> str:
     return "\n".join(textwrap.wrap(_unbroken(name), MAX_NAME))
 
 
 def _unbroken(words: str) -> str:
-    """These words with spaces that no line is broken at: around "=", after "seed" and before units."""
+    """These words with spaces that no line is broken at: around "=", after "seed" and "Theorem", and before units."""
     return _NO_BREAK.sub("\u00a0", words)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
+from matchbandit.files import writable_file, write_atomically
 from matchbandit.formatting import grouped, short
 
 if TYPE_CHECKING:
@@ -98,9 +100,8 @@ class Chart:
                 (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
             )
         if self.categories:
-            return (self.x_label, self.y_label), tuple(
-                (name, self._of_row(at)) for at, name in enumerate(self.categories)
-            )
+            texts = [(name, self._of_category(at)) for at, name in enumerate(self.categories)]
+            return (self.x_label, self.y_label), tuple(texts)
         positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         positions = np.unique(np.concatenate([_thinned(positions), single]))
@@ -128,10 +129,18 @@ class Chart:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Draw the chart into a .png, .pdf or .svg file; the same chart gives the same bytes."""
-        need("matplotlib", "drawing")
-        from matchbandit.figures.axes import save  # noqa: PLC0415  # it imports matplotlib
+        file = picture_file(path)
+        write_atomically(file, self._encode(file.suffix[1:].lower()))
+        return Path(path)
 
-        return save(self, path)
+    def _repr_png_(self) -> bytes:
+        return self._encode("png")
+
+    def _encode(self, kind: str) -> bytes:
+        need("matplotlib", "drawing")
+        from matchbandit.figures.axes import encode  # noqa: PLC0415  # it imports matplotlib
+
+        return encode(self, kind)
 
     def vega_lite(self) -> dict[str, Any]:
         """Return the chart as a Vega-Lite specification, which pages draw."""
@@ -139,9 +148,16 @@ class Chart:
 
         return specification(self)
 
-    def _of_row(self, at: int) -> str:
+    def _of_category(self, at: int) -> str:
         texts = [_value_text(line, float(at)) for line in self.series if line.label and line.kind != "cloud"]
         return "; ".join(text for text in texts if text)
+
+
+def picture_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file to draw into, before any work; raise an error if it has another suffix or cannot be written."""
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
+    return writable_file(path)
 
 
 def _thinned(positions: Numbers) -> Numbers:

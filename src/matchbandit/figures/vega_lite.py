@@ -1,18 +1,18 @@
 """Charts as Vega-Lite specifications, for pages and for notebooks; light and dark."""
 
-from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from textwrap import fill
+from typing import Any, Literal
 
 import numpy as np
 
-from matchbandit.figures.chart import MAX_MARKERS, Chart, Numbers, Series, point_text, position_text
+from matchbandit.figures.chart import MAX_MARKERS, Chart, point_text, position_text
 from matchbandit.figures.style import styles_of
+from matchbandit.formatting import power_of_ten
 
 Json = dict[str, Any]
-PAPER, PAPER_DARK = "#ffffff", "#14171b"
-HEIGHT, ROW_HEIGHT = 340, 44
-DASHES = {"solid": [1, 0], "dashed": [7, 4], "dotted": [2, 3]}
+HEIGHT, ROW_HEIGHT, MARKERS_OF_LONG_LINES = 340, 44, 9
+DASHES = {"dashed": [7, 4], "dotted": [2, 3]}
 SHAPES = {
     "triangle": "triangle-up",
     "plus": "cross",
@@ -22,13 +22,21 @@ SHAPES = {
     "pentagon": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
 }
 """Markers that Vega calls otherwise, or does not have."""
-_POWERS = [f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for power in range(-15, 19)]
+_POWERS = " ".join(power_of_ten(10.0**power, power) for power in range(-15, 19))
 _EXPONENT = "floor(log(abs(datum.value)) / LN10 + 1e-9)"
 TICK_TEXT = (
     "datum.value == 0 || abs(datum.value) >= 1e-3 && abs(datum.value) < 1e6 ? format(datum.value, ',.6~f') : "
-    f"replace(format(datum.value / pow(10, {_EXPONENT}), '.4~g') + '·', /^1·/, '') + {_POWERS}[{_EXPONENT} + 15]"
+    f"replace(format(datum.value / pow(10, {_EXPONENT}), '.4~g') + '·', /^1·/, '') + "
+    f"split('{_POWERS}', ' ')[{_EXPONENT} + 15]"
 )
 """Numbers at ticks, as `formatting.short` writes them."""
+
+
+_RATIO = "domain('%s')[1] / domain('%s')[0]"
+_DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
+IS_ROUND = f"indexof({_RATIO} > 200 ? [1] : {_RATIO} > 4 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9], {_DIGIT}) >= 0"
+"""Which ticks of a logarithmic axis have a number and a grid line: powers of ten, and others where these are few."""
+IN_RANGE = {"filter": "datum.x > x_floor"}
 
 
 def themed(light: str, dark: str) -> Json:
@@ -37,6 +45,7 @@ def themed(light: str, dark: str) -> Json:
 
 
 INK, MUTED, GRID = themed("#1b1f24", "#e4e8ec"), themed("#57606a", "#a3adb8"), themed("#e6e9ed", "#2a3038")
+PAPER = themed("#ffffff", "#14171b")
 BASE: Json = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
     "width": "container",
@@ -48,12 +57,14 @@ BASE: Json = {
         "title": {"anchor": "start", "color": INK},
         "axis": {
             "domainColor": MUTED, "gridColor": GRID, "labelColor": MUTED, "tickColor": MUTED, "titleColor": INK,
-            "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12, "labelOverlap": True,
+            "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12, "labelOverlap": "greedy",
         },
         "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0, "titleY": -12},
         "legend": {
-            "orient": "bottom", "columns": {"expr": "max(1, floor(width / 240))"}, "labelColor": INK, "title": None,
-            "labelLimit": 300, "labelFontSize": 12, "symbolSize": 90, "symbolStrokeWidth": 2, "rowPadding": 4,
+            # By the container: by the width of the axes, which follows from the legend, a row may be cut off.
+            "orient": "bottom", "columns": {"expr": "max(1, floor((containerSize()[0] || width) / 260))"},
+            "labelColor": INK, "title": None,
+            "labelLimit": 300, "labelFontSize": 12, "symbolSize": 90, "symbolStrokeWidth": 2, "symbolOpacity": 1,
         },
     },
 }  # fmt: skip
@@ -63,120 +74,159 @@ BASE: Json = {
 def specification(chart: Chart) -> Json:
     """Return a chart as a Vega-Lite specification, as wide as its container.
 
-    `usermeta.axes` holds for the channels x and y what a linear axis is made of, and a logarithmic one where the data
-    allow it: `scale`, `axis`, and `floor`, the value of the parameter x_floor or y_floor.
+    `usermeta.axes` holds, for the channels x and y, a linear axis, and a logarithmic one where the data allow it: the
+    parts of the `channel`, and the `floor`, the value of the parameter x_floor or y_floor.
     """
-    measured = "x" if chart.categories else "y"
-    axes = {measured: _axis(chart, is_x=False)} | ({} if chart.categories else {"x": _axis(chart, is_x=True)})
+    flat, names = bool(chart.categories), _names(chart)
+    measured = "x" if flat else "y"
+    axes = {} if flat else {"x": _axis(chart, "x", chart.x_label)}
+    axes[measured] = _axis(chart, "y", chart.y_label)
     logs = {"x": chart.x_log} | {measured: chart.y_log}
-    chosen = {name: axis["log" if logs[name] and "log" in axis else "linear"] for name, axis in axes.items()}
-    labels = [line.label or f"({number})" for number, line in enumerate(chart.series)]
-    names = [f"{line.key}: {x}" if labels.count(x) > 1 else x for line, x in zip(chart.series, labels, strict=True)]
-    floored = {name: f"max(datum.{name}, {measured}_floor)" for name in ("y", "low", "high")}
-    calculated = [{"calculate": f"isValid(datum.{name}) ? {x} : null", "as": name} for name, x in floored.items()]
-    in_range = [] if chart.categories else [{"filter": "datum.x > x_floor"}]
-    floors = [{"name": f"{name}_floor", "value": axis["floor"]} for name, axis in chosen.items()]
-    marks = {"encoding": _positions(chart, chosen, names), "layer": _marks(chart, names, measured)}
-    hover = [] if chart.categories else [_hover(chart, names, in_range)]
+    shown = {name: axis["log" if logs[name] and "log" in axis else "linear"] for name, axis in axes.items()}
+    floors = [{"name": f"{name}_floor", "value": axis["floor"]} for name, axis in shown.items()]
+    raised = "isValid(datum.{0}) ? max(datum.{0}, {1}_floor) : null"
+    about = _about(chart, names)
+    source = {"data": {"values": about}, "key": "number", "fields": [*about[0]][1:] if about else []}
+    transform = [
+        {"lookup": "number", "from": source},
+        {"calculate": "dark ? datum.dark : datum.light", "as": "colour"},
+        *({"calculate": raised.format(name, measured), "as": name} for name in ("y", "low", "high")),
+        *([] if flat else [IN_RANGE]),
+    ]
+    channels = {
+        name: {"field": "y" if flat else name, "type": "quantitative"} | shown[name]["channel"] for name in axes
+    }
+    if flat:
+        axis = {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 200}
+        scale = {"domain": [_wrapped(name) for name in chart.categories]}
+        channels["y"] = {"field": "row", "type": "nominal", "title": None, "scale": scale, "axis": axis}
+    if chart.has_shared_categories:
+        channels["yOffset"] = {"field": "key", "scale": {"domain": list(dict.fromkeys(x.key for x in chart.series))}}
+    marks = {"encoding": channels, "layer": _marks(chart, names, measured)}
     return BASE | {
         "title": chart.title,
         "description": f"{chart.y_label} over {chart.x_label}: {', '.join(x.label for x in chart.series if x.label)}",
-        "height": max(ROW_HEIGHT * len(chart.categories), 120) if chart.categories else HEIGHT,
+        "height": max(ROW_HEIGHT * len(chart.categories), 120) if flat else HEIGHT,
         "params": [*BASE["params"], *floors],
         "usermeta": {"axes": axes},
-        "data": {"values": [row for x, name in zip(chart.series, names, strict=True) for row in _rows(chart, x, name)]},
-        "transform": [*calculated, *in_range],
-        "layer": [*_rules(chart), marks, *hover],
+        "data": {"values": _rows(chart)},
+        "transform": transform,
+        "layer": [marks, *_rules(chart), *([] if flat else [_hover(chart, names)])],
     }
 
 
-def _positions(chart: Chart, axes: Json, names: Sequence[str]) -> Json:
-    """The channels x and y."""
-    shown = {
-        name: {"type": "quantitative", "scale": axis["scale"], "axis": axis["axis"]} for name, axis in axes.items()
+def _names(chart: Chart) -> list[str]:
+    """A name for each series: its label, with its key where several have the same one."""
+    labels = [line.label or f"({number})" for number, line in enumerate(chart.series)]
+    return [
+        f"{x.key}: {name}" if labels.count(name) > 1 else name for x, name in zip(chart.series, labels, strict=True)
+    ]
+
+
+def _axis(chart: Chart, field: Literal["x", "y"], title: str) -> Json:
+    """A linear axis, and a logarithmic one if there are positive values; its bands end below the least mean."""
+    means = np.concatenate([np.zeros(0), *(getattr(line, field) for line in chart.series)])
+    means = means[np.isfinite(means)]
+    positive = means[means > 0]
+    is_x, channel = field == "x", "x" if chart.categories else field
+    count: Json = {"tickCount": {"expr": "max(3, width / 90)"} if channel == "x" else 6}
+    if is_x and chart.x_ticks is not None:
+        count = {"values": [_number(tick) for tick in chart.x_ticks]}
+    linear: Json = {"zero": not is_x, "nice": not is_x, "padding": 10 if is_x else 0}
+    if is_x and "values" not in count and len(positive) == len(means) > 0 and means.min() < 0.06 * means.max():
+        ends = [*means, *(rule.at for rule in chart.rules if rule.axis == "x")]
+        linear = {"zero": True, "nice": False, "domainMax": _number(1.02 * max(ends))}
+    log: Json = {"type": "log", "nice": False, "padding": 10}
+    if not is_x and chart.y_range is not None:
+        (log if chart.y_log else linear)["domain"] = [_number(end) for end in chart.y_range]
+    axis: Json = {"labelExpr": TICK_TEXT, "grid": not is_x, **count}
+    kinds = {"linear": {"channel": {"title": title, "scale": linear, "axis": axis}, "floor": -1e300}}
+    if len(positive):
+        if "values" not in count:
+            test = IS_ROUND.replace("%s", channel)
+            grid = {"condition": {"test": test, "value": 1}, "value": 0}
+            axis = axis | {"tickCount": 8, "labelExpr": f"{test} ? ({TICK_TEXT}) : ''", "gridOpacity": grid}
+        floor = 0 if is_x else _number(float(positive.min()) / 3)
+        kinds["log"] = {"channel": {"title": title, "scale": log, "axis": axis}, "floor": floor}
+    return kinds
+
+
+def _looks(chart: Chart, names: list[str]) -> Json:
+    """Strokes, fills and shapes of all series, with one legend."""
+    styles, has_legend = styles_of(chart), not chart.categories or chart.has_shared_categories
+    legend = {"values": [name for name, line in zip(names, chart.series, strict=True) if line.label]}
+    strokes = [themed(style.colour, style.dark) for style in styles]
+    values: dict[str, list[Any]] = {
+        "stroke": strokes,
+        "fill": [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, strokes, strict=True)],
+        "shape": [SHAPES.get(style.marker, style.marker) for style in styles],
     }
-    if not chart.categories:
-        fields = {"x": chart.x_label, "y": chart.y_label}
-        return {name: {"field": name, "title": title, **shown[name]} for name, title in fields.items()}
-    row = {"field": "position", "type": "nominal", "title": None, "scale": {"domain": list(chart.categories)}}
-    offset = {"yOffset": {"field": "series", "scale": {"domain": list(names)}}} if chart.has_shared_categories else {}
-    return {"x": {"field": "y", "title": chart.y_label, **shown["x"]}, "y": row, **offset}
+    look = {"field": "series", "type": "nominal", "title": None, "legend": legend if has_legend else None}
+    return {channel: look | {"scale": {"domain": names, "range": values}} for channel, values in values.items()}
 
 
 def _marks(chart: Chart, names: list[str], measured: str) -> list[Json]:
-    """Bands, lines, bars and markers; one legend shows their colours and shapes, and dims all but the chosen series."""
-    styles, lines = styles_of(chart), chart.series
-    has_legend = not chart.categories or chart.has_shared_categories
-    legend = {"values": [name for name, x in zip(names, lines, strict=True) if x.label]} if has_legend else None
+    """Bands, lines, bars and markers; a choice in the legend dims all other series."""
+    flat, looks = bool(chart.categories), _looks(chart, names)
 
-    def look(values: list[Any], legend: Json | None) -> Json:
-        scale = {"domain": names, "range": values}
-        return {"field": "series", "type": "nominal", "title": None, "scale": scale, "legend": legend}
-
-    def strength(value: float) -> Json:
-        return {"condition": {"param": "chosen", "value": value}, "value": value / 8}
-
-    colours = [themed(style.colour, style.dark) for style in styles]
-    paper = themed(PAPER, PAPER_DARK)
-    colour = look(colours, legend)
-    dash = look([DASHES[style.dash] for style in styles], None)
-    shape = look([SHAPES.get(style.marker, style.marker) for style in styles], legend)
-    fill = look([paper if x.is_hollow else colour for x, colour in zip(lines, colours, strict=True)], legend)
-    width = {"condition": [{"test": "datum.bold", "value": 3.2}, {"test": "datum.kind == 'reference'", "value": 1.3}]}
-    ends = {measured: {"field": "low"}, f"{measured}2": {"field": "high"}}
-    tip = [{"field": "series"}, {"field": "text", "title": chart.y_label}] if chart.categories else None
-    joined, barred = "datum.kind == 'line' || datum.kind == 'reference'", "datum.kind == 'points'"
-    layers: list[tuple[str, str | Json, Json]] = [
-        ("datum.kind == 'line' && isValid(datum.low)", "area", {**ends, "opacity": strength(0.16)}),
-        (joined, "line", {"strokeDash": dash, "strokeWidth": width | {"value": 2}, "opacity": strength(1)}),
-        (f"({barred}) && isValid(datum.low)", {"type": "rule", "strokeWidth": 1.4}, {**ends, "opacity": strength(1)}),
-        ("datum.kind == 'cloud'", {"type": "circle", "size": 14}, {"opacity": strength(0.4)}),
-        (
-            "datum.has_marker",
-            {"type": "point", "size": 64, "strokeWidth": 1.8},
-            {"shape": shape, "fill": fill, "opacity": strength(1), "tooltip": tip},
-        ),
-    ]
-    if chart.categories:  # rows are not joined
-        barred = "datum.kind != 'cloud'"
-        layers = [(f"({barred}) && isValid(datum.low)", *layers[2][1:]), *layers[3:]]
-    drawn: list[Json] = [
-        {
+    def layer(test: str, mark: str, opacity: float, encoding: Json, **properties: Any) -> Json:
+        dimmed = {"condition": {"param": "chosen", "value": opacity}, "value": opacity / 8}
+        return {
             "transform": [{"filter": test}],
-            "mark": {"clip": True, **(mark if isinstance(mark, dict) else {"type": mark})},
-            "encoding": {"color": colour, **channels},
+            "mark": {"type": mark, "clip": True, **properties},
+            "encoding": {"opacity": dimmed, **encoding},
         }
-        for test, mark, channels in layers
+
+    # Not by the scale of the markers, which has the colour of the page for hollow ones.
+    area = {"color": {"field": "colour", "scale": None}, "detail": {"field": "number"}}
+    outline = {"stroke": looks["stroke"]}
+    ends = {measured: {"field": "low"}, f"{measured}2": {"field": "high"}}
+    dash = {
+        "condition": [{"test": f"datum.dash == '{name}'", "value": x} for name, x in DASHES.items()],
+        "value": [1, 0],
+    }
+    weights = [{"test": "datum.bold", "value": 3.2}, {"test": "datum.kind == 'reference'", "value": 1.3}]
+    drawn = outline | {"strokeWidth": {"condition": weights, "value": 2}, "strokeDash": dash}
+    tip = [{"field": "row", "title": chart.x_label}, {"field": "series"}, {"field": "text", "title": chart.y_label}]
+    markers = layer("datum.marker", "point", 1, looks | {"tooltip": tip if flat else None}, size=64, strokeWidth=1.8)
+    # A wheel alone moves the page, and so does a finger.
+    turn, drag = "wheel![event.ctrlKey || event.metaKey]", "pointerdown[event.pointerType == 'mouse']"
+    zoom = {"zoom": turn, "translate": f"[{drag}, window:pointerup] > window:pointermove!"}
+    encodings = ["x"] if flat else ["x", "y"]
+    markers["params"] = [
+        {"name": "zoom", "select": {"type": "interval", "encodings": encodings} | zoom, "bind": "scales"},
+        {"name": "chosen", "select": {"type": "point", "fields": ["series"], "toggle": "true"}, "bind": "legend"},
     ]
-    scroll = "wheel![event.ctrlKey || event.metaKey]"  # a plain wheel moves the page
-    drawn[-1]["params"] = [
-        {"name": "zoom", "select": {"type": "interval", "zoom": scroll}, "bind": "scales"},
-        {"name": "chosen", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"},
-    ]
-    return drawn
+    bars = layer(
+        "isValid(datum.low)" + ("" if flat else " && datum.kind == 'points'"),
+        "rule",
+        1,
+        outline | ends,
+        strokeWidth=1.4,
+    )
+    cloud = layer("datum.kind == 'cloud'", "circle", 0.4, area, size=14)
+    if flat:
+        return [bars, cloud, markers]
+    band = layer("datum.kind == 'line' && isValid(datum.low)", "area", 0.16, area | ends)
+    line = layer("datum.kind == 'line' || datum.kind == 'reference'", "line", 1, drawn)
+    return [band, line, bars, cloud, markers]
 
 
-def _hover(chart: Chart, names: list[str], in_range: list[Json]) -> Json:
-    """A vertical line at the position nearest to the pointer, with the values of all series there."""
-    rows: dict[float, Json] = {}
+def _hover(chart: Chart, names: list[str]) -> Json:
+    """A vertical line at the position nearest to the pointer, which tells the values of all series there."""
     named = [(name, x) for name, x in zip(names, chart.series, strict=True) if x.label and x.kind != "cloud"]
+    rows: dict[float, Json] = {}
     for number, (_, line) in enumerate(named):
         for at, x in enumerate(line.x.tolist()):
             row = rows.setdefault(x, {"x": _number(x), "position": position_text(x)})
             row[f"s{number}"] = point_text(line, at)
     texts = [{"field": f"s{number}", "title": name, "type": "nominal"} for number, (name, _) in enumerate(named)]
-    nearest = {
-        "type": "point",
-        "encodings": ["x"],
-        "nearest": True,
-        "on": "pointermove,pointerdown",
-        "clear": "pointerout",
-    }
+    select = {"type": "point", "encodings": ["x"], "nearest": True, "on": "pointermove", "clear": "pointerout"}
     return {
         "data": {"values": [rows[x] for x in sorted(rows)]},
-        "transform": in_range,
-        "params": [{"name": "nearest", "select": nearest}],
-        "mark": {"type": "rule", "color": MUTED, "strokeWidth": 1},
+        "transform": [IN_RANGE],
+        "params": [{"name": "nearest", "select": select}],
+        "mark": {"type": "rule", "color": MUTED},
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "title": chart.x_label},
             "opacity": {"condition": {"param": "nearest", "empty": False, "value": 0.7}, "value": 0},
@@ -186,70 +236,52 @@ def _hover(chart: Chart, names: list[str], in_range: list[Json]) -> Json:
 
 
 def _rules(chart: Chart) -> list[Json]:
-    """Labelled positions on the axes; labels of vertical rules below each other, so that none covers another."""
+    """Labelled positions on the axes; the labels of upright rules are below each other."""
     layers = []
     for number, rule in enumerate(sorted(chart.rules, key=lambda rule: rule.axis)):
         is_upright = (rule.axis == "x") != bool(chart.categories)
         at = {"x" if is_upright else "y": {"datum": _number(rule.at)}}
         aside = {"y": {"value": 14 * number + 8}} if is_upright else {"x": {"value": "width"}}
-        text = {"type": "text", "text": rule.label, "color": MUTED, "align": "left" if is_upright else "right"}
-        text |= {"dx": 4} if is_upright else {"dx": -4, "dy": -7}
-        line = {"type": "rule", "color": MUTED, "strokeWidth": 1, "clip": True}
-        layers.append({"layer": [{"mark": line, "encoding": at}, {"mark": text, "encoding": at | aside}]})
+        text: Json = {"type": "text", "text": rule.label, "color": MUTED, "align": "right", "dx": -4, "dy": -7}
+        if is_upright:  # beside the rule, where there is more room
+            is_left = f"scale('x', {_number(rule.at)}) > width / 2"
+            sides = {"align": f"{is_left} ? 'right' : 'left'", "dx": f"{is_left} ? -4 : 4"}
+            text |= {name: {"expr": side} for name, side in sides.items()} | {"dy": 0}
+        line = {"type": "rule", "color": MUTED, "clip": True}
+        drawn = [{"mark": line, "encoding": at}, {"mark": text, "encoding": at | aside}]
+        layers.append({"data": {"values": [{}]}, "layer": drawn})
     return layers
 
 
-def _rows(chart: Chart, line: Series, name: str) -> list[Json]:
-    """One row for each point: its numbers, what it is, and in rows of categories what it is called."""
-    count = len(line.x)
-    few = np.linspace(0, count - 1, min(count, MAX_MARKERS if count <= MAX_MARKERS else 9)).round().tolist()
-    marked = set(range(count) if line.kind == "points" else few if line.kind == "line" or chart.categories else [])
-    numbers = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
-    rows = []
-    for at in range(count):
-        row: Json = {"series": name, "kind": line.kind, "has_marker": at in marked and line.kind != "cloud"}
-        row |= {field: _number(float(values[at])) for field, values in numbers.items() if values is not None}
-        if chart.categories:
-            row |= {"position": chart.categories[int(line.x[at])], "text": point_text(line, at)}
-        rows.append(row | ({"bold": True} if line.is_bold else {}))
+def _about(chart: Chart, names: list[str]) -> list[Json]:
+    """What is the same in all rows of a series."""
+    rows = zip(chart.series, names, styles_of(chart), strict=True)
+    return [
+        {"number": number, "series": name, "kind": line.kind, "key": line.key, "bold": line.is_bold}
+        | {"dash": style.dash, "light": style.colour, "dark": style.dark}
+        for number, (line, name, style) in enumerate(rows)
+    ]
+
+
+def _rows(chart: Chart) -> list[Json]:
+    """One row for each point of each series; in rows of categories with what it is called."""
+    rows: list[Json] = []
+    for number, line in enumerate(chart.series):
+        numbers = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
+        few = len(line.x) <= MAX_MARKERS or line.kind == "points"
+        spread = np.linspace(0, len(line.x) - 1, len(line.x) if few else MARKERS_OF_LONG_LINES).round()
+        has_none = line.kind == "cloud" or (line.kind == "reference" and not chart.categories)
+        for at in range(len(line.x)):
+            row: Json = {"number": number} | ({"marker": True} if at in spread and not has_none else {})
+            row |= {field: _number(values[at]) for field, values in numbers.items() if values is not None}
+            if chart.categories:
+                row |= {"row": _wrapped(chart.categories[int(line.x[at])]), "text": point_text(line, at)}
+            rows.append(row)
     return rows
 
 
-def _axis(chart: Chart, *, is_x: bool) -> Json:
-    """An axis of each kind that the data allow, wide enough for all means and bands, and starting at 0 where it can."""
-    rules = np.array([rule.at for rule in chart.rules if rule.axis == ("x" if is_x else "y")], dtype=np.float64)
-    means = _finite([x.x if is_x else x.y for x in chart.series])
-    ends = [] if is_x else [end for x in chart.series for end in (x.low, x.high) if end is not None]
-    values = _finite([means, rules, *ends])
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    spare = 0.05 * (high - low) or max(abs(high) / 2, 0.5)
-    start = 0.0 if low >= 0 and (not is_x or low < 0.06 * high) else low - spare
-    ticks: Json = {
-        "labelExpr": TICK_TEXT,
-        "tickCount": {"expr": "max(3, width / 90)"} if is_x or chart.categories else 6,
-    }
-    ticks["grid"] = not is_x
-    if is_x and chart.x_ticks is not None:
-        ticks["values"] = [_number(x) for x in chart.x_ticks]
-    domain = (start, high + spare) if is_x or chart.y_range is None or chart.y_log else chart.y_range
-    linear = {"type": "linear", "domain": [_number(x) for x in domain], "nice": False, "zero": False}
-    kinds = {"linear": {"scale": linear, "axis": ticks, "floor": -1e300}}
-    positive, above = values[values > 0], means[means > 0]
-    if len(above):
-        low, high = max(float(positive.min()), float(above.min()) / 3), float(positive.max())
-        spare = max((high / low) ** 0.05, 1.15)
-        has_zeros = not is_x and len(above) < len(means)
-        domain = low / (spare**3 if has_zeros else spare), high * spare
-        if not is_x and chart.y_range is not None and chart.y_log:
-            domain = chart.y_range
-        log = {"type": "log", "domain": [_number(x) for x in domain], "nice": False}
-        kinds["log"] = {"scale": log, "axis": ticks, "floor": 0 if is_x else _number(domain[0])}
-    return kinds
-
-
-def _finite(parts: Sequence[Numbers]) -> Numbers:
-    values: Numbers = np.concatenate([np.zeros(0), *parts])
-    return np.extract(np.isfinite(values), values)
+def _wrapped(name: str) -> str:
+    return fill(name, 24)
 
 
 def _number(value: float) -> float | None:

@@ -4,7 +4,7 @@ import os
 import re
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from itertools import groupby
@@ -51,7 +51,7 @@ class Table:
     group_by: str = ""
     """The head of a column whose equal neighbours form a group of rows, with a headline of its own."""
 
-    @property
+    @cached_property
     def columns(self) -> list[tuple[int, str, bool]]:
         """The columns beside that of groups: position, head, and whether its cells are numbers."""
         return [(at, head, self._is_numeric(at)) for at, head in enumerate(self.heads) if head != self.group_by]
@@ -83,9 +83,13 @@ def write_page(path: str | os.PathLike[str], template: str, **context: Any) -> P
     -------
     Path
     """
-    text = _environment().get_template(template).render(context)
-    write_atomically(Path(path), text.encode("utf-8", errors="replace"))
+    write_atomically(Path(path), render_page(template, **context).encode("utf-8", errors="replace"))
     return Path(path)
+
+
+def render_page(template: str, **context: Any) -> str:
+    """Return a page as text: the template of this name with what it shows."""
+    return _environment().get_template(template).render(context)
 
 
 @cache
@@ -95,11 +99,13 @@ def _environment() -> "Environment":
     environment: Environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.globals |= {"static": _static, "content_hash": _content_hash, "numbers_of": _numbers, "spec_of": _spec}
     environment.filters["text"] = lambda cell: _SPACE_IN_NUMBER.sub("\u00a0", str(cell))
     environment.filters["headings"] = lambda html: [
         (at, jinja2.utils.markupsafe.Markup(x)) for at, x in _HEADING.findall(html)
     ]
+    environment.filters["slug"] = lambda title: re.sub(r"\W+", "-", title.lower()).strip("-")
     environment.tests["badge"] = lambda cell: isinstance(cell, Badge)
     return environment
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.errors import unknown
 from matchbandit.extras import Frame, choose_frame, make_frame, need
 from matchbandit.results import Identification, RunInfo, Runs, summarize
+from matchbandit.results.comparison import task_of
 from matchbandit.results.tables import details_table, eliminations_from, plays_from, splits_from, sums_from
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ MEASURED = {
 }
 """Columns of results; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
 DETAILS = ("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers")
-RESERVED = ("study", "label", "problem", "seed", "run", *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
+HEADS = ("study", "label", "point", "problem", "task", "seed", "run")
+RESERVED = (*HEADS, *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
 """Names that parameters of a family cannot have."""
 
 
@@ -170,6 +172,7 @@ def part_table(settings: Mapping[str, Any], result: Runs | Identification) -> "p
     columns: dict[str, Any] = {
         name: pa.array([value] * n) for name, value in settings.items() if isinstance(value, bool | int | float | str)
     }
+    columns["task"] = pa.array([task_of(result)] * n)
     columns["run"] = pa.array(result.run_numbers, pa.int64())
     if isinstance(result, Runs):
         rounds = pa.array([result.rounds] * n, pa.list_(pa.int64()))
@@ -219,9 +222,16 @@ def _column(values: Any) -> NDArray[Any]:
 
 def _from_arrow(column: "pa.ChunkedArray") -> Any:
     pa = need("pyarrow", "reading results")
-    if pa.types.is_list(column.type):
-        return [None if value is None else np.array(value) for value in column.to_pylist()]
-    return column.to_pylist() if column.null_count or pa.types.is_string(column.type) else column.to_numpy()
+    kind = column.type
+    if pa.types.is_list(kind) and not pa.types.is_nested(kind.value_type):
+        whole = column.combine_chunks()
+        ends = np.cumsum(whole.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
+        arrays = _column(np.split(whole.flatten().to_numpy(zero_copy_only=False), ends[:-1]) if len(whole) else [])
+        arrays[whole.is_null().to_numpy(zero_copy_only=False)] = None
+        return arrays
+    if pa.types.is_string(kind) or pa.types.is_nested(kind) or column.null_count:
+        return column.to_pylist()
+    return column.to_numpy()
 
 
 def _concatenate(parts: list[Any]) -> NDArray[Any]:

@@ -96,9 +96,7 @@ def load(path: str | os.PathLike[str]) -> Runs | Identification | Comparison:
     if not os.fspath(path):
         raise MatchbanditError(f"there is no file {name}.")
     if (Path(path) / "study.json").is_file():
-        raise MatchbanditError(
-            f"{name} is a study's folder: use matchbandit.lab.StudyFolder.open({name}).results()."
-        )
+        raise MatchbanditError(f"{name} is a study's folder: use matchbandit.lab.StudyFolder.open({name}).results().")
     rows, metadata = decode_parquet(Path(path))
     details = _read_details(Path(path), rows, metadata)
     try:

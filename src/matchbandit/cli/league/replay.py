@@ -77,15 +77,16 @@ def replay(
             results, rewards = _results_of_league(opened.import_league(file))
     else:
         results = read_past(file, reading)
-    from matchbandit.studies.replay import replay as play
+    from matchbandit.lab.replay import replay as play
 
     with bar("replaying") as advance:
         defaults = {"rewards": rewards, "workers": None, "progress": lambda done, total: advance("runs", done, total)}
         result = play(results, policy or ["rank1-thompson"], **(defaults | options))
     if figure is not None:
-        result.plot(figure)
-    data = {name: getattr(result, name) for name in ("horizon", "selection", "verdict", "product", "drift", "notes")}
-    data |= {"places": result.summary(), "fit": result.fit.p_value, "figure": None if figure is None else str(figure)}
+        result.chart().save(figure)
+    names = ("horizon", "selection", "verdict", "product", "drift", "assumption", "notes")
+    data = {name: getattr(result, name) for name in names}
+    data |= {"ranking": result.summary(), "fit": result.fit.p_value, "figure": None if figure is None else str(figure)}
     return Output(data, repr(result))
 
 

@@ -20,20 +20,6 @@ def pair_frequencies(tally: PairTotals, selection: Selection, seed: int = 0) -> 
     x_e = Σ_{k ∋ e} p_k is its probability. If some distribution over matchings has pairs in the proportions of the log,
     x has them. In any case x is a mixture of matchings, so that it never earns more than the best of them. On graphs
     with more matchings than are enumerated, it is a mixture of some that `draw_matchings` draws.
-
-    Parameters
-    ----------
-    tally : PairTotals
-        The log by pair.
-    selection : {"pair", "matching"}
-        What a round plays.
-    seed : int, default 0
-        Of the draws on graphs with more matchings than are enumerated.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        They sum to the pairs of a round: 1, or the size of a largest matching.
     """
     graph = tally.graph
     shares = _shares(tally)

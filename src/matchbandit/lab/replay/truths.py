@@ -22,10 +22,10 @@ learnt from it, as long as the choice depended on nothing but what the log conta
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, log
-from typing import Any, NamedTuple
+from math import inf
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 from scipy.special import betaln, digamma, expit, polygamma
 
@@ -50,17 +50,6 @@ SMALLEST_MEAN, LARGEST_MEAN = 1e-100, 1 - 1e-10
 """Products are clipped to this range."""
 
 
-class Approximation(NamedTuple):
-    """The Gaussian that approximates the density of the logits under one κ."""
-
-    concentration: float
-    logits: Floats
-    """The most probable ones."""
-    information: Floats
-    evidence: float
-    """The logarithm of the probability of the log, but for a constant."""
-
-
 @dataclass(frozen=True)
 class Evidence:
     """Results by pair, and their likelihood; items are numbered consecutively, rows first."""
@@ -70,21 +59,6 @@ class Evidence:
     counts: Counts
     sums: Floats
     rewards: RewardDistribution
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Items of each side."""
-        return self.graph.side_sizes
-
-    @property
-    def n_items(self) -> int:
-        """Of all sides."""
-        return self.graph.n_items
-
-    @property
-    def ends(self) -> Pairs:
-        """The two items of each logged pair."""
-        return self.graph.items_of(self.pairs)
 
     @property
     def trials(self) -> tuple[Floats, Floats]:
@@ -166,28 +140,28 @@ class TruthPosterior:
 
     def __init__(self, log: Evidence, concentrations: Sequence[float] = CONCENTRATIONS) -> None:
         """Find the most probable strengths under each κ."""
-        log = replace(log, sums=clip_outliers(log.rewards.noise, log.counts, log.sums))
-        self.log = log
-        self.approximations = [approximate(log, concentration) for concentration in concentrations]
-        evidence = np.array(
-            [each.evidence + log_share(each.concentration, concentrations) for each in self.approximations]
-        )
+        self.log = replace(log, sums=clip_outliers(log.rewards.noise, log.counts, log.sums))
+        self.approximations = [Approximation(self.log, concentration) for concentration in concentrations]
+        is_product = np.array(concentrations) == inf
+        self.is_open = 0 < is_product.sum() < len(is_product)
+        """Whether the log decides if all means are products."""
+        prior = np.where(is_product, 1.0, 1 / max(np.sum(~is_product), 1))
+        evidence = np.log(prior) + [each.evidence for each in self.approximations]
         likelihoods = np.exp(evidence - evidence.max())
         self.weights: Floats = likelihoods / likelihoods.sum()
-        self.product = float(self.weights[np.array(concentrations) == inf].sum())
+        self.product = float(self.weights[is_product].sum())
         """The probability that all means are products, by the log, where it was 1/2 before."""
 
     def draw(self, truths: int, seed: int) -> list[Problem]:
-        """So many truths, each as likely as the others."""
+        """Draw so many truths, each as likely as the others."""
         rng = stream(seed, "truths")
         chosen = rng.choice(len(self.weights), size=truths, p=self.weights)
-        problems: list[Problem | None] = [None] * truths
+        problems: dict[int, Problem] = {}
         for k, approximation in enumerate(self.approximations):
-            places = np.flatnonzero(chosen == k).tolist()
-            strengths = expit(draw_logits(self.log, approximation, len(places), rng))
-            for place, u in zip(places, strengths, strict=True):
-                problems[place] = self._problem(u, approximation.concentration, rng)
-        return [problem for problem in problems if problem is not None]
+            positions = np.flatnonzero(chosen == k).tolist()
+            for position, z in zip(positions, approximation.draw(len(positions), rng), strict=True):
+                problems[position] = self._problem(expit(z), approximation.concentration, rng)
+        return [problems[position] for position in range(truths)]
 
     def _problem(self, u: Floats, concentration: float, rng: np.random.Generator) -> Problem:
         graph, rewards = self.log.graph, self.log.rewards
@@ -200,25 +174,34 @@ class TruthPosterior:
             return product
         mu = np.clip(product.means, SMALLEST_MEAN, LARGEST_MEAN)
         table = graph.matrix(self.log.mean_draws(mu, concentration, rng))
-        if graph.is_bipartite:
-            return Means(table, rewards=rewards)
-        return Means(table + table.T, players=True, rewards=rewards)
+        if not graph.is_bipartite:
+            table += table.T
+        return Means(table, players=not graph.is_bipartite, rewards=rewards)
 
 
-class _Density:
-    """The density of the logits of the strengths, z, under one κ; items are the last axis."""
+class Approximation:
+    """The density of the logits of the strengths, z, under one κ, and a Gaussian around its mode.
+
+    Items are the last axis of z.
+    """
 
     def __init__(self, log: Evidence, concentration: float) -> None:
+        """Find the mode, and the evidence by Laplace's approximation."""
         self.log, self.concentration = log, concentration
-        self.sides = np.repeat(np.eye(len(log.sizes)), log.sizes, axis=0)
+        self.sizes = np.array(log.graph.side_sizes)
+        self.sides = np.repeat(np.eye(len(self.sizes)), self.sizes, axis=0)
         """Which items are of which side, items × sides."""
-        self.relief = PRIOR.barrier * (np.array(log.sizes) - 1.0)
+        self.relief = PRIOR.barrier * (self.sizes - 1.0)
         """β (k − 1) of each side: the exponent of 1 − ū in the barrier."""
-        self.precision = _precision(log.sizes)
-        self.i, self.j = log.ends.T
+        self.precision = block_diag(*((np.eye(k) - pooling(PRIOR, k)) / PRIOR.spread**2 for k in log.graph.side_sizes))
+        """Of the log strengths before the log, with the levels integrated out: (I − c 1 1ᵀ)/τ² for each side."""
+        self.i, self.j = log.graph.items_of(log.pairs).T
         pairs = np.arange(len(self.i))
         places = np.concatenate([pairs, pairs]), np.concatenate([self.i, self.j])
-        self.incidence = csr_array((np.ones(2 * len(pairs)), places), shape=(len(pairs), log.n_items))
+        self.incidence = csr_array((np.ones(2 * len(pairs)), places), shape=(len(pairs), log.graph.n_items))
+        self.mode = self._climb(self._fit())
+        self.evidence = float(self.value(self.mode) - 0.5 * np.linalg.slogdet(self.information(self.mode))[1])
+        """The logarithm of the probability of the log, but for a constant."""
 
     def value(self, z: Floats) -> Floats:
         """Its logarithm, but for a constant."""
@@ -234,7 +217,7 @@ class _Density:
         s, mu = self._products(z)
         by_item = self.log.slope(mu, self.concentration) @ self.incidence
         u, levels = np.exp(s), self._levels(s)
-        relief = (self.relief / self.log.sizes * np.exp(levels) / -np.expm1(levels)) @ self.sides.T
+        relief = (self.relief / self.sizes * np.exp(levels) / -np.expm1(levels)) @ self.sides.T
         by_item = by_item - (s - PRIOR.level) @ self.precision + relief
         return np.asarray((1 - u) * by_item - (PRIOR.barrier + 1) * u)
 
@@ -245,116 +228,79 @@ class _Density:
         H[self.i, self.j] = H[self.j, self.i] = self.log.information(mu, self.concentration)
         u = np.exp(s)
         barrier = np.maximum(PRIOR.barrier * u / (1 - u) ** 2, SMALLEST_MEAN)
-        common = (1 - 1 / np.array(self.log.sizes)) / ((1 / barrier) @ self.sides)
+        common = (1 - 1 / self.sizes) / ((1 / barrier) @ self.sides)
         H += np.diag(H.sum(axis=1) + barrier) - (self.sides * common) @ self.sides.T
         return np.asarray(np.outer(1 - u, 1 - u) * (H + self.precision) + np.diag(u))
 
     def _levels(self, s: Floats) -> Floats:
         """The mean log strength of each side, log ū."""
-        return np.minimum(s @ (self.sides / self.log.sizes), -SMALLEST_MEAN)
+        return np.asarray(np.minimum(s @ (self.sides / self.sizes), -SMALLEST_MEAN))
 
     def _products(self, z: Floats) -> tuple[Floats, Floats]:
         """Log strengths by item, and the products of the logged pairs."""
         s = -np.logaddexp(0, -z)
         return s, np.clip(np.exp(s[..., self.i] + s[..., self.j]), SMALLEST_MEAN, LARGEST_MEAN)
 
+    def _fit(self) -> Floats:
+        """Find the logits of the most probable strengths, by fits of products to effective results.
 
-def approximate(log: Evidence, concentration: float) -> Approximation:
-    """Laplace's approximation under one κ."""
-    density = _Density(log, concentration)
-    z = _mode(density, _fitted_logits(log, concentration))
-    information = density.information(z)
-    evidence = float(density.value(z) - 0.5 * np.linalg.slogdet(information)[1])
-    return Approximation(concentration, z, information, evidence)
+        These depend on the strengths: they are computed and fitted in turn, and the density rises each time.
+        """
+        log, edges = self.log, self.log.graph.edges(self.log.pairs)
+        order = np.argsort(edges)
+        plays, sums = log.counts.astype(np.float64), log.sums
+        logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order]).logs
+        for _ in range(MAX_FITS if self.concentration < inf else 0):
+            before, mu = logs, np.clip(np.exp(logs[self.i] + logs[self.j]), SMALLEST_MEAN, LARGEST_MEAN)
+            plays, sums = log.effective_results(mu, self.concentration)
+            logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order], start=before).logs
+            if np.abs(logs - before).max() < CLOSE:
+                break
+        return np.asarray(logs - np.log(-np.expm1(logs)))
 
+    def _climb(self, z: Floats) -> Floats:
+        """Find the logits where the density is largest, by Newton's method from z."""
+        value = self.value(z)
+        for _ in range(NEWTON_STEPS):
+            step = np.linalg.solve(self.information(z), self.gradient(z))
+            step *= min(1.0, LONGEST_STEP / max(np.abs(step).max(), LONGEST_STEP))
+            gain = self.value(z + step) - value
+            if not gain > NEGLIGIBLE_GAIN:
+                break
+            z, value = z + step, value + gain
+        return z
 
-def _mode(density: _Density, z: Floats) -> Floats:
-    """The logits where the density is largest, by Newton's method from z."""
-    value = density.value(z)
-    for _ in range(NEWTON_STEPS):
-        step = np.linalg.solve(density.information(z), density.gradient(z))
-        step *= min(1.0, LONGEST_STEP / max(np.abs(step).max(), LONGEST_STEP))
-        gain = density.value(z + step) - value
-        if not gain > NEGLIGIBLE_GAIN:
-            break
-        z, value = z + step, value + gain
-    return z
+    def draw(self, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw logits, draws × items.
 
-
-def _fitted_logits(log: Evidence, concentration: float) -> Floats:
-    """The logits of the most probable strengths, by fits of products to effective results.
-
-    Effective results depend on the strengths: they are computed and fitted in turn, and the density rises each time.
-    """
-    edges, (i, j) = log.graph.edges(log.pairs), log.ends.T
-    order = np.argsort(edges)
-    plays, sums = log.counts.astype(np.float64), log.sums
-    logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order]).logs
-    for _ in range(MAX_FITS if concentration < inf else 0):
-        before, mu = logs, np.clip(np.exp(logs[i] + logs[j]), SMALLEST_MEAN, LARGEST_MEAN)
-        plays, sums = log.effective_results(mu, concentration)
-        logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order], start=before).logs
-        if np.abs(logs - before).max() < CLOSE:
-            break
-    return np.asarray(logs - np.log(-np.expm1(logs)))
-
-
-def draw_logits(log: Evidence, approximation: Approximation, draws: int, rng: np.random.Generator) -> Floats:
-    """Logits of the strengths, draws × items.
-
-    In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
-    """
-    density, mode = _Density(log, approximation.concentration), approximation.logits
-    root = np.linalg.inv(np.linalg.cholesky(approximation.information))
-
-    def value(y: Floats) -> Floats:
-        return density.value(mode + y @ root)
-
-    def gradient(y: Floats) -> Floats:
-        return np.asarray(density.gradient(mode + y @ root) @ root.T)
-
-    y, top = rng.standard_normal((draws, len(mode))), density.value(mode)
-    height = value(y)
-    for _ in range(HALVINGS):
-        far = ~(height > top - 0.5 * (y**2).sum(axis=1) - MAX_SHORTFALL)
-        if not far.any():
-            break
-        y[far] /= 2
-        height = value(y)
-    longest = len(mode) ** -0.25
-    for _ in range(TRAJECTORIES if draws else 0):
-        size = rng.uniform(0.5, 1.0) * longest
-        momentum = rng.standard_normal(y.shape)
-        with np.errstate(over="ignore", invalid="ignore"):  # trajectories that diverge are rejected
-            end, p = y, momentum + 0.5 * size * gradient(y)
-            for leap in range(LEAPS):
-                end = end + size * p
-                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * gradient(end)
-            reached = value(end)
-            gain = reached - height - 0.5 * (p**2 - momentum**2).sum(axis=1)
-        moves = np.log(1 - rng.random(draws)) < gain
-        y[moves], height[moves] = end[moves], reached[moves]
-        if moves.mean() < MIN_ACCEPTANCE:
-            longest /= 2
-    return np.asarray(mode + y @ root)
-
-
-def log_share(concentration: float, among: Sequence[float]) -> float:
-    """The logarithm of the prior probability of a κ: the product has half of it, where it is there with others."""
-    others = len([each for each in among if each != inf])
-    if not others or concentration == inf:
-        return log(0.5) if others else 0.0
-    return log((0.5 if inf in among else 1.0) / others)
-
-
-def _precision(sizes: Sequence[int]) -> Floats:
-    """Of the log strengths before the log is seen, with the levels integrated out: (I − c 1 1ᵀ)/τ² for each side."""
-    P, first = np.zeros((sum(sizes), sum(sizes))), 0
-    for size in sizes:
-        side = slice(first, first + size)
-        P[side, side] = (np.eye(size) - pooling(PRIOR, size)) / PRIOR.spread**2
-        first += size
-    return P
+        In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
+        """
+        root = np.linalg.inv(np.linalg.cholesky(self.information(self.mode)))
+        y, top = rng.standard_normal((draws, len(self.mode))), self.value(self.mode)
+        height = self.value(self.mode + y @ root)
+        for _ in range(HALVINGS):
+            far = ~(height > top - 0.5 * (y**2).sum(axis=1) - MAX_SHORTFALL)
+            if not far.any():
+                break
+            y[far] /= 2
+            height = self.value(self.mode + y @ root)
+        longest = len(self.mode) ** -0.25
+        for _ in range(TRAJECTORIES if draws else 0):
+            size = rng.uniform(0.5, 1.0) * longest
+            momentum = rng.standard_normal(y.shape)
+            with np.errstate(over="ignore", invalid="ignore"):  # trajectories that diverge are rejected
+                end, p = y, momentum + 0.5 * size * (self.gradient(self.mode + y @ root) @ root.T)
+                for leap in range(LEAPS):
+                    end = end + size * p
+                    weight = size if leap < LEAPS - 1 else 0.5 * size
+                    p = p + weight * (self.gradient(self.mode + end @ root) @ root.T)
+                reached = self.value(self.mode + end @ root)
+                gain = reached - height - 0.5 * (p**2 - momentum**2).sum(axis=1)
+            moves = np.log(1 - rng.random(draws)) < gain
+            y[moves], height[moves] = end[moves], reached[moves]
+            if moves.mean() < MIN_ACCEPTANCE:
+                longest /= 2
+        return np.asarray(self.mode + y @ root)
 
 
 @dataclass(frozen=True, repr=False)
@@ -367,12 +313,3 @@ class PossibleTruths(Family):
     def draw(self, seed: int = 0, run: int = 0) -> Problem:
         """The truth of this run, whatever the seed."""
         return self.truths[run // self.repeats]
-
-    @classmethod
-    def of(cls, truths: Sequence[Problem], repeats: int) -> "PossibleTruths":
-        """These truths, which have one graph and one reward distribution."""
-        return cls("log", {}, truths[0].rewards, tuple(truths), repeats)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it as a family without parameters: the truths are stored beside the runs."""
-        return {"family": self.name, "parameters": {}, "rewards": self.rewards.describe()}

@@ -8,11 +8,12 @@ import platform
 import socket
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
+from modulefinder import ModuleFinder
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -65,31 +66,32 @@ def _part_digest(name: str) -> str:
         return _code_of(load_object(name, "a policy or family"))
     spec, digest = _imported.get(module_of(name), (None, ""))
     if spec is not module.__spec__:  # it was imported, or reloaded, since
-        digest = _digest(*(f"{path}\0{_syntax(ast.parse(text))}" for path, text in user_files(module_of(name)).items()))
+        digest = _digest(*(f"{path}\0{ast.unparse(ast.parse(text))}" for path, text in user_files(module_of(name))[1].items()))
         _imported[module_of(name)] = module.__spec__, digest
     return digest
 
 
-def user_files(name: str) -> dict[str, str]:
-    """Return the file of a module, and of all that it imports from the same folder, by their paths from there."""
+def user_files(name: str) -> tuple[Path, dict[str, str]]:
+    """Return the folder of a module, and the files below it that it needs: its own, and all that it imports there."""
     file = Path(str(sys.modules[name].__file__)).resolve()
     root = file.parents[name.count(".") + (file.name == "__init__.py")]
-    package = name.partition(".")[0] if is_installed(root) else None  # a folder of packages holds others, too
-    texts: dict[Path, str] = {}
-    waiting = [file]
-    while waiting:
-        at = waiting.pop()
-        if at not in texts and package in (None, at.relative_to(root).parts[0]):
-            texts[at] = at.read_text(encoding="utf-8")
-            waiting += _imports(at, texts[at], root)
-    return {path.relative_to(root).as_posix(): texts[path] for path in sorted(texts)}
+    if is_installed(root):  # which holds other packages, too
+        top = root / name.partition(".")[0]
+        files = {*top.rglob("*.py"), file}
+    else:
+        finder = ModuleFinder([str(root)])
+        finder.import_hook(name)
+        files = {Path(module.__file__) for module in finder.modules.values() if module.__file__}
+    return root, {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(files)}
 
 
 @dataclass(frozen=True)
 class UserCode:
     """The user's own code of a study as it is sent to workers: files, and what is defined in a script or notebook."""
 
-    files: dict[str, str]
+    files: tuple[tuple[str, str], ...]
+    roots: tuple[str, ...]
+    """Their folders, which workers on this machine use as they are."""
     main: bytes
     process: tuple[str, int]
     """Where it comes from."""
@@ -98,29 +100,36 @@ class UserCode:
     def of(cls, points: Iterable[Point]) -> "UserCode":
         """Collect the code that the points need."""
         names = {name for point in points for name in point.user_parts}
-        modules = {module_of(name) for name in names} - {MAIN}
-        files = {path: text for module in sorted(modules) for path, text in user_files(module).items()}
+        files = [user_files(module) for module in sorted({*map(module_of, names)} - {MAIN})]
+        own = [(root, texts) for root, texts in files if not is_installed(root)]
         mine = {name: load_object(name, "a policy or family") for name in names if module_of(name) == MAIN}
-        return cls(files, _by_value(mine) if mine else b"", (socket.gethostname(), os.getpid()))
+        return cls(
+            tuple(item for _, texts in own for item in texts.items()),
+            tuple(str(root) for root, _ in own),
+            _by_value(mine) if mine else b"",
+            (socket.gethostname(), os.getpid()),
+        )
 
     def install(self) -> None:
         """Make it importable in a worker, in place of modules of the same names from before."""
         if self.process != (socket.gethostname(), os.getpid()):
-            _install(tuple(self.files.items()), self.main)
+            is_here = self.process[0] == socket.gethostname() and all(map(os.path.isdir, self.roots))
+            _install(self.files, self.roots if is_here else None, self.main)
 
 
 @cache
-def _install(files: tuple[tuple[str, str], ...], main: bytes) -> None:
-    if files:
-        folder = Path(tempfile.mkdtemp(prefix="matchbandit-"))
+def _install(files: tuple[tuple[str, str], ...], roots: tuple[str, ...] | None, main: bytes) -> None:
+    if roots is None:
+        roots = (tempfile.mkdtemp(prefix="matchbandit-"),)
         for path, text in files:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
-        sys.path.insert(0, str(folder))
-        tops = {path.partition("/")[0].removesuffix(".py") for path, _ in files}
-        for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
-            del sys.modules[name]
-        importlib.invalidate_caches()
+            file = Path(roots[0], path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    sys.path[:0] = roots
+    tops = {path.partition("/")[0].removesuffix(".py") for path, _ in files}
+    for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
     for name, part in (pickle.loads(main) if main else {}).items():
         setattr(sys.modules[MAIN], name.partition(":")[2], part)
 
@@ -148,37 +157,6 @@ def _code_of(part: Any) -> str:
         elif not name.startswith("__"):
             texts.append(f"{name} {value!r}")
     return _digest(*texts)
-
-
-def _syntax(node: Any) -> str:
-    """Return the syntax tree as text: without comments and layout, and the same in any version of Python.
-
-    >>> _syntax(ast.parse("x = 1  # one")) == _syntax(ast.parse("x = (1)"))
-    True
-    """
-    if isinstance(node, list):
-        return f"[{','.join(map(_syntax, node))}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = [f"{name}={_syntax(value)}" for name, value in ast.iter_fields(node) if value is not None and value != []]
-    return f"{type(node).__name__}({','.join(fields)})"
-
-
-def _imports(file: Path, text: str, root: Path) -> Iterator[Path]:
-    """Yield the files below the root that a file imports."""
-    package = file.parent.relative_to(root).parts
-    for node in ast.walk(ast.parse(text)):
-        names: list[tuple[str, ...]] = []
-        if isinstance(node, ast.Import):
-            names = [tuple(alias.name.split(".")) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            start = (*base, *(node.module.split(".") if node.module else ()))
-            names = [start, *((*start, alias.name) for alias in node.names)]
-        for parts in names:
-            for depth in range(1, len(parts) + 1):
-                at = root.joinpath(*parts[:depth])
-                yield from (near for near in (at.with_suffix(".py"), at / "__init__.py") if near.is_file())
 
 
 def _digest(*texts: str) -> str:
