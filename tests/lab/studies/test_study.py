@@ -95,16 +95,27 @@ def test_from_toml_accepts_marks_and_line_ends_of_other_systems(write, text):
     ids=lambda problem: type(problem).__name__,
 )
 def test_problem_objects_are_played_as_simulate_plays_them(problem):
-    study = Study(name="one", problem=problem, policies=[mb.policies.catalogue.CATALOGUE["uniform"]], horizon=50, seed=3)
+    study = Study(
+        name="one", problem=problem, policies=[mb.policies.catalogue.CATALOGUE["uniform"]], horizon=50, seed=3
+    )
     (point,) = study.points
     expected = mb.simulate(problem, "uniform", horizon=50, seed=3, first_run=1, runs=2)
     assert (point.play(1, 2).regret == expected.regret).all()
 
 
 def test_points_of_several_problems_have_distinct_names_and_the_sweeps_of_their_own():
-    problems = [{"family": "staircase", "n": 2}, {"u": [0.9, 0.3], "v": [0.8, 0.4]}, {"means": [[0.9, 0.1], [0.2, 0.3]]}]
+    problems = [
+        {"family": "staircase", "n": 2},
+        {"u": [0.9, 0.3], "v": [0.8, 0.4]},
+        {"means": [[0.9, 0.1], [0.2, 0.3]]},
+    ]
     study = Study(name="three", problem=problems, policies="uniform", horizon=9, sweep={"gap": [0.1, 0.2]})
-    assert [point.position for point in study.points] == ["staircase, gap = 0.1", "staircase, gap = 0.2", "bipartite", "means"]
+    assert [point.position for point in study.points] == [
+        "staircase, gap = 0.1",
+        "staircase, gap = 0.2",
+        "bipartite",
+        "means",
+    ]
 
 
 def test_keys_stand_for_what_determines_the_numbers_and_for_nothing_else():
@@ -188,11 +199,15 @@ def test_from_toml_with_many_mistakes_names_all_at_once(write):
     text = GAPS.replace("runs = 2", "rns = 2").replace("1e3", "-1").replace("u1 = 0.9", "u1 = 7")
     assert [line.partition(":")[0] for line in lines_of(write(text))] == ["horizon", "rns", "problem.u1"]
     text = text.replace("cap_windows = true", "growth = 0.5, grwth = 4").replace('"uts"', '"utz"')
-    assert {"policies.0", "policies.1.growth", "policies.1.grwth", "rns"} <= {line.partition(":")[0] for line in lines_of(write(text))}
+    assert {"policies.0", "policies.1.growth", "policies.1.grwth", "rns"} <= {
+        line.partition(":")[0] for line in lines_of(write(text))
+    }
 
 
 def test_from_toml_refuses_a_policy_that_cannot_play_the_graph(write):
-    text = GAPS.replace('"uts"', '"uts", "simple-adaptive-matching"').replace('family = "spiked"\nn = 3\nu1 = 0.9', "u = [0.9, 0.5, 0.4]")
+    text = GAPS.replace('"uts"', '"uts", "simple-adaptive-matching"').replace(
+        'family = "spiked"\nn = 3\nu1 = 0.9', "u = [0.9, 0.5, 0.4]"
+    )
     text = text.replace("gap = [0.5, 0.6]\n", "")
     starts = ["uts: ", "simple-adaptive-matching: ", "pair-elim, growth = 1.05 a"]
     lines = lines_of(write(text))
