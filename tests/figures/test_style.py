@@ -5,8 +5,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.figures import Chart, Series, style_of, styles_of
-from matchbandit.figures.spacing import spread_apart
-from matchbandit.figures.style import DARK_GREY, GREY, PALETTE, POLICIES
+from matchbandit.figures.style import DARK_GREY, GREY, PALETTE, POLICIES, spread_apart
 
 TOGETHER = {
     "practical": ["simple-adaptive-matching", "escb", "ols-ucb", "cucb", "cts-beta", "cts-gaussian", "rank1-certify",

@@ -21,8 +21,7 @@ from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, 
 from matplotlib.transforms import Bbox, IdentityTransform, ScaledTranslation
 
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Numbers, Series
-from matchbandit.figures.spacing import spread_apart
-from matchbandit.figures.style import GREY, Marker, Style, styles_of
+from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 from matchbandit.formatting import grouped, power_of_ten, short
 
 HEIGHT, LINE_HEIGHT = 3.1, 0.19

@@ -10,12 +10,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.lab.studies.folder import StudyFolder
 from matchbandit.lab.studies.run import StoppedStudy, run_study
 from matchbandit.lab.studies.study import Study
-
-import matchbandit as mb
 
 SPIKED = {"family": "spiked", "n": 3, "u1": 0.9}
 SMALL = Study(
