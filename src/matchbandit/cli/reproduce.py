@@ -11,7 +11,7 @@ from matchbandit.cli.parameters import Seed, Workers, argument, integer, optiona
 from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
 
-NAMES = f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. Or all of a figure: "
+NAMES = f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. Or all of a study: "
 DEFAULT = f"{', '.join(STUDIES)}. By default all but click-models, which takes minutes."
 COMPLETE = complete_from((*PAPER_FIGURES, *OTHER_FIGURES, *STUDIES))
 RUNS = "Runs per point; by default 100 for the paper's figures, 20 for the others."
