@@ -21,20 +21,24 @@ def page(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("phone", [False, True])
-def test_report_shows_curves_of_the_selected_position_and_sorts_results_within_positions(page, visit, phone):
-    visited = visit(page, phone=phone)
+@pytest.mark.parametrize("screen", [{"viewport": {"width": 1000, "height": 800}}, {"phone": True}])
+def test_report_shows_curves_of_the_selected_position_and_sorts_results_within_positions(page, visit, screen):
+    visited = visit(page, **screen)
     choice = visited.page.locator(".choice").first
     for position in ("gap = 0.5", "gap = 0.7"):
         choice.locator("select").select_option(position)
         assert choice.locator("h3:visible").inner_text().endswith(f"over the rounds, {position}")
         choice.locator(".chart:visible").scroll_into_view_if_needed()
         visited.until(lambda: choice.locator(".chart:visible svg").count() == 1)
+    _, top, _, height = visited.area(0)
+    names = visited.chart(0).locator(".role-legend-label text").all()
+    assert len(names) == 4
+    assert all(name.bounding_box()["y"] + 8 < top + height for name in names)
     assert visited.fits()
 
     results = visited.page.locator("table", has_text="Results: one pair per round").first
     first = results.locator("tbody tr:not(.group)").first
-    if phone:  # policy, mean and verdict are on the screen without scrolling sideways
+    if "phone" in screen:  # policy, mean and verdict are on the screen without scrolling sideways
         box = first.locator(".badge").bounding_box()
         assert box["x"] + box["width"] <= 360
     groups = results.locator(".group").all_inner_texts()

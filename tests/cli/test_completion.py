@@ -36,8 +36,8 @@ def test_the_names_are_those_of_the_library():
     assert set(completion.POLICIES) == set(mb.CATALOGUE)
     assert set(completion.FAMILIES) == set(FAMILIES)
     drawn = [chart for figure in FIGURES.values() for chart in figure.chart_names]
-    assert [*completion.PAPER_CHARTS, *completion.OTHER_CHARTS] == drawn
-    assert [*completion.FIGURES] == [name for name in FIGURES if name not in drawn]
+    assert [*completion.PAPER_FIGURES, *completion.OTHER_FIGURES] == drawn
+    assert [*completion.STUDIES] == [name for name in FIGURES if name not in drawn]
 
 
 @pytest.mark.parametrize(

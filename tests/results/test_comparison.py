@@ -344,14 +344,3 @@ def test_products_are_ranked_without_a_warning(recwarn):
         assert "Warning" not in repr(ranked)
     assert mb.compare(TASTES, ["kl-ucb", "uniform"], horizon=50, runs=2).warnings == ()
     assert len(recwarn) == 0
-
-
-def test_any_kind_of_result_is_drawn(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "matchbandit.results.plotting.plot", lambda results, **settings: drawn.append((results, settings))
-    )
-    one = final([1])
-    for thing in (one, found([2]), Comparison((one,))):
-        thing.plot("x.png", title="mine")
-        assert drawn.pop() == (thing, {"path": "x.png", "title": "mine"})

@@ -92,11 +92,11 @@ def test_results_with_another_epsilon_are_ranked_apart():
 
 def test_watch_says_what_is_claimed():
     watched = mb.watch(SLOTS, answering(1), epsilon=0.05)
-    assert "δ = 0.05, ε = 0.05" in watched.recording.caption
+    assert "δ = 0.05, ε = 0.05" in watched.caption
     claim = "it stops: (1, 0) is certified to be worth at least 95% of the best pair, which is correct"
     assert claim in watched.frames[-1].sentence
     halved = mb.watch(SLOTS, "sequential-halving", budget=600)
-    assert "budget 600" in halved.recording.caption
+    assert "budget 600" in halved.caption
     assert "certified" not in halved.frames[-1].sentence
     assert "it stops: its answer is the pair (" in halved.frames[-1].sentence
 
@@ -114,7 +114,7 @@ def test_a_study_sweeps_epsilon(tmp_path):
     assert (curve.x.tolist(), curve.mean.tolist()) == ([0.0, 0.04, 0.05], [0.0, 0.0, 1.0])
     (chart,) = study.charts(rows)
     assert (chart.x_label, chart.y_label) == ("ε", "rounds until the answer")
-    assert chart.lines[0].y.tolist() == [100, 96, 95]
+    assert chart.series[0].y.tolist() == [100, 96, 95]
     assert "over ε" in chart.title
     with pytest.raises(MatchbanditError, match="no number of samples tells them apart"):
         study.with_(problem=TIED)
@@ -142,13 +142,13 @@ def test_a_study_sweeps_the_budget(tmp_path):
     rows = folder.rows()
     assert rows.distinct("budget") == [2, 20, 200]
     (chart,) = study.charts(rows)
-    shares = chart.lines[0].y
+    shares = chart.series[0].y
     assert (chart.x_label, chart.y_label, chart.y_log) == ("budget, in rounds", "share of correct answers", False)
     assert shares[0] < shares[2] == 1
     assert shares.tolist() == [result.correct.mean() for result in folder.results().results]
     assert "Share of wrong answers within 200 rounds" in repr(folder.results())
     assert [ranking[0].mean for ranking in folder.results().rankings] == pytest.approx((1 - shares).tolist())
-    assert chart_of(folder.results()).lines[0].y.tolist() == shares.tolist()
+    assert chart_of(folder.results()).series[0].y.tolist() == shares.tolist()
     assert study.points[0].describe()["budget"] == 2
 
 
@@ -161,10 +161,10 @@ def test_a_budget_is_kept_with_the_results(tmp_path):
 
 
 @pytest.mark.parametrize("results", [{"epsilon": 0.05}, {"budget": 600}], ids=str)
-def test_there_is_no_place_among_the_bounds_for_other_promises(results, tmp_path):
+def test_there_is_no_place_among_the_bounds_for_other_promises(results):
     found = mb.identify(SLOTS, "sequential-halving" if "budget" in results else KnownAnswer, **results)
     with pytest.raises(MatchbanditError, match="the bounds are for fixed confidence and the optimum itself"):
-        mb.plot_bounds(SLOTS, [found], path=tmp_path / "bounds.png")
+        mb.plot_bounds(SLOTS, [found])
 
 
 @pytest.mark.parametrize(

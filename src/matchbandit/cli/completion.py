@@ -23,12 +23,12 @@ FAMILIES = (
     "spiked", "spiked-repeated", "fixed-mean", "half", "fading", "staircase", "centred", "two-best", "equal-pairs",
     "click-model",
 )  # fmt: skip
-PAPER_CHARTS = (
+PAPER_FIGURES = (
     "fig1-top", "fig1-bottom", "delta-ratio", "u1-regret", "u1-ratio", "fig2", "fig2-scaled", "fig3-top", "fig3-bottom",
 )  # fmt: skip
-OTHER_CHARTS = ("practical", "windows", "growth", "identification", "comparison", "evaluations", "click-models")
-FIGURES = ("over-time", "over-gap", "over-u1", "over-n", "over-mu")
-"""Figures that have several charts, or another name than their chart."""
+OTHER_FIGURES = ("practical", "windows", "growth", "identification", "comparison", "evaluations", "click-models")
+STUDIES = ("over-time", "over-gap", "over-u1", "over-n", "over-mu")
+"""Studies that draw several figures; each of the others is named as its figure."""
 REWARDS = ("bernoulli", "gaussian:", "binomial:")
 DRIFTS = ("random-walk:", "seasons:", "jumps:")
 DEFAULT_STORE = "sqlite:///matchbandit.db"

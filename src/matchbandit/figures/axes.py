@@ -21,8 +21,7 @@ from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, 
 from matplotlib.transforms import Bbox, IdentityTransform, ScaledTranslation
 
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Numbers, Series
-from matchbandit.figures.spacing import spread_apart
-from matchbandit.figures.style import GREY, Marker, Style, styles_of
+from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 from matchbandit.formatting import grouped, power_of_ten, short
 
 HEIGHT, LINE_HEIGHT = 3.1, 0.19
@@ -44,6 +43,7 @@ _INK, _FRAME = "#222222", "#888888"
 _STYLE: dict[str, Any] = {
     "figure.figsize": (6.0, HEIGHT + 2), "savefig.dpi": 200,  # on a phone, 360 pixels wide, the text is readable
     "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
+    "figure.constrained_layout.w_pad": 0.08,
     "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": _INK, "text.parse_math": False,
     "figure.titlesize": 11.0, "figure.titleweight": "bold", "axes.labelcolor": GREY, "axes.edgecolor": _FRAME,
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
@@ -58,7 +58,7 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     "svg": {"Date": None, "Creator": None},
 }
-_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed|orem) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
 """Spaces at which lines are not broken."""
 
 
@@ -130,14 +130,15 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
     _set_ticks(chart, ax, styles)
     ax.set_xlabel(chart.y_label if flat else chart.x_label)
     for rule in chart.rules:
-        _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
-    named = [line.label for line in chart.series if line.label and line.kind in ("line", "reference")]
-    if len(set(named)) > MAX_LEGEND_LINES and not flat:
-        for line, style in zip(chart.series, styles, strict=True):
-            if line.label and line.kind in ("line", "reference"):
-                _label_end(chart, ax, line, style)
-        return _legend_entries(chart, handles, ("points",))
-    return _legend_entries(chart, handles, ("line", "reference", "points"))
+        if rule.label:
+            _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
+    pairs = zip(chart.series, styles, strict=True)
+    named = [(line, style) for line, style in pairs if line.label and line.kind in ("line", "reference")]
+    if flat or len({line.label for line, _ in named}) <= MAX_LEGEND_LINES:
+        return _legend_entries(chart, handles, ("line", "reference", "points"))
+    for line, style in named:
+        _label_end(chart, ax, line, style)
+    return _legend_entries(chart, handles, ("points",))
 
 
 def _draw_series(chart: Chart, ax: Axes, line: Series, style: Style) -> Any:
@@ -234,12 +235,12 @@ def _set_ticks(chart: Chart, ax: Axes, styles: Sequence[Style]) -> None:
         return
     ax.set_yticks(range(len(chart.categories)), [_wrapped(name) for name in chart.categories])
     ax.tick_params(axis="y", length=0)
-    for at, label in enumerate(ax.get_yticklabels()):
-        own = [
-            style for line, style in zip(chart.series, styles, strict=True) if len(line.x) and round(line.x[0]) == at
-        ]
-        if own and not chart.has_shared_categories:
-            label.set_color(own[0].colour)
+    if not chart.has_shared_categories:
+        colours = {
+            round(line.x[0]): style.colour for line, style in zip(chart.series, styles, strict=True) if len(line.x)
+        }
+        for at, label in enumerate(ax.get_yticklabels()):
+            label.set_color(colours.get(at, GREY))
 
 
 def _number(axis: Axis, *, log: bool, ticks: Sequence[float] | None = None) -> None:
@@ -324,14 +325,11 @@ def _label_end(chart: Chart, ax: Axes, line: Series, style: Style) -> None:
     end = line.x[shown[-1]], y[shown[-1]]
     look: dict[str, Any] = {"color": style.colour, "weight": "bold" if line.is_bold else None}
     if at[shown[-1], 0] >= 0.9:
-        arrow = {"arrowstyle": "-", "color": style.colour, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 4}
-        ax.add_artist(
-            _EndLabel(_wrapped(line.label), end, arrowprops=arrow | {"relpos": (0, 0.5)}, va="center", **look)
-        )
-    else:
-        heights = sorted(range(-100, 101, 5), key=abs)
-        spots = [(dx, dy, across, 0.5) for dy in heights for dx, across in ((6, 0.0), (-6, 1.0), (0, 0.5))]
-        ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
+        ax.add_artist(_EndLabel(_wrapped(line.label), end, **look))
+        return
+    heights = sorted(range(-100, 101, 5), key=abs)
+    spots = [(dx, dy, across, 0.5) for dy in heights for dx, across in ((6, 0.0), (-6, 1.0), (0, 0.5))]
+    ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
 
 
 def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
@@ -346,8 +344,10 @@ def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
 class _EndLabel(Annotation):
     """The name of a line in the right margin, joined with its end; apart from the others, whatever the size."""
 
-    def __init__(self, name: str, end: tuple[float, float], **look: Any) -> None:
-        super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, clip_on=False, **look)
+    def __init__(self, name: str, end: tuple[float, float], color: str, **look: Any) -> None:
+        joint = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 4}
+        look |= {"color": color, "arrowprops": joint | {"relpos": (0, 0.5)}, "va": "center", "clip_on": False}
+        super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, **look)
         self.set_transform(IdentityTransform())  # else (0, 0) counts as data, which a logarithmic axis does not have
 
     def update_positions(self, renderer: Any) -> None:
@@ -406,5 +406,5 @@ def _wrapped(name: str) -> str:
 
 
 def _unbroken(words: str) -> str:
-    """These words with spaces that no line is broken at: around "=", after "seed" and before units."""
+    """These words with spaces that no line is broken at: around "=", after "seed" and "Theorem", and before units."""
     return _NO_BREAK.sub("\u00a0", words)

@@ -1,16 +1,19 @@
 """The style of each policy, the same in every chart: colours that colour-blind readers can distinguish."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal, get_args
+from itertools import accumulate
+from typing import Literal, TypeVar, get_args
 
-from matchbandit.figures.chart import Chart, Dash, Series
+from matchbandit.figures.chart import Chart, Dash
 
 Marker = Literal[
     "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
     "hexagon", "star", "pentagon",
 ]  # fmt: skip
+T = TypeVar("T")
 DASHES: tuple[Dash, ...] = get_args(Dash)
 MARKERS: tuple[Marker, ...] = get_args(Marker)
 
@@ -90,10 +93,8 @@ def style_of(key: str) -> Style:
     if key in POLICIES:
         return POLICIES[key]
     number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
-    colours, free = list(PALETTE.values()), []
-    for colour, dark in colours:
-        styles = (Style(colour, dark, dash, marker) for dash in DASHES[:2] for marker in MARKERS)
-        free += [style for style in styles if style not in POLICIES.values()]
+    every = (Style(*pair, dash, marker) for pair in PALETTE.values() for dash in DASHES[:2] for marker in MARKERS)
+    free = [style for style in every if style not in POLICIES.values()]
     return free[number % len(free)]
 
 
@@ -103,44 +104,64 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
     Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Hollow
     points (published numbers) have one marker for each label, whatever their key.
     """
-    keys = list(dict.fromkeys(line.key or line.label for line in chart.series if not _is_grey(line)))
-    chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
-    for key in keys:
+    keys = [line.key or line.label for line in chart.series]
+    is_grey = [line.kind == "reference" and not line.key for line in chart.series]
+    coloured = dict.fromkeys(key for key, grey in zip(keys, is_grey, strict=True) if not grey)
+    chosen = {key: POLICIES[key] for key in coloured if key in POLICIES}
+    for key in coloured:
         if key not in chosen:
-            chosen[key] = _unlike(style_of(key), list(chosen.values()))
+            style, others = style_of(key), [*chosen.values()]
+            colour, dark = _first_free(
+                [*PALETTE.values()], (style.colour, style.dark), [(o.colour, o.dark) for o in others]
+            )
+            chosen[key] = Style(
+                colour, dark, style.dash, _first_free(MARKERS, style.marker, [o.marker for o in others])
+            )
     published = list(dict.fromkeys(line.label for line in chart.series if line.kind == "points" and line.is_hollow))
-    styles = []
-    seen: dict[tuple[str, str | None], int] = {}
-    for line in chart.series:
-        style = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
-        style = replace(style, dash=line.dash or style.dash)
-        if line.kind == "line" and line.label:
-            before = seen.setdefault((line.key or line.label, line.dash), 0)
-            seen[line.key or line.label, line.dash] += 1
-            style = _variant(style, before, keep_dash=line.dash is not None)
+    styles: list[Style] = []
+    seen: Counter[tuple[str, str | None]] = Counter()
+    for line, key, grey in zip(chart.series, keys, is_grey, strict=True):
+        style = _REFERENCE if grey else chosen[key]
+        dash, marker = line.dash or style.dash, style.marker
+        if line.kind == "line" and line.label:  # a further line in the same colour differs in dash and marker
+            dash = line.dash or DASHES[(DASHES.index(dash) + seen[key, line.dash]) % len(DASHES)]
+            marker = MARKERS[(MARKERS.index(marker) + seen[key, line.dash]) % len(MARKERS)]
+            seen[key, line.dash] += 1
         if line.kind == "points" and line.is_hollow and not chart.categories:
-            style = replace(style, marker=MARKERS[published.index(line.label) % len(MARKERS)])
-        styles.append(style)
+            marker = MARKERS[published.index(line.label) % len(MARKERS)]
+        styles.append(replace(style, dash=dash, marker=marker))
     return tuple(styles)
 
 
-def _unlike(style: Style, others: Sequence[Style]) -> Style:
-    """This style with the next colour and marker that none of the others has, if there is one."""
-    colours = {other.colour for other in others}
-    markers = {other.marker for other in others}
-    palette = list(PALETTE.values())
-    start, first = palette.index((style.colour, style.dark)), MARKERS.index(style.marker)
-    free = [pair for pair in palette[start:] + palette[:start] if pair[0] not in colours] or [palette[start]]
-    unused = [marker for marker in MARKERS[first:] + MARKERS[:first] if marker not in markers] or [style.marker]
-    return Style(*free[0], style.dash, unused[0])
+def _first_free(known: Sequence[T], start: T, taken: Sequence[T]) -> T:
+    """The first of these from `start` on, around the end, that is not taken; `start` if all are."""
+    at = known.index(start)
+    return next((one for one in [*known[at:], *known[:at]] if one not in taken), start)
 
 
-def _is_grey(line: Series) -> bool:
-    return line.kind == "reference" and not line.key
+def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low: float, high: float) -> list[float]:
+    """Move rising heights apart: the nearest ones in the same order with this gap, or these gaps, inside low and high.
 
+    The outermost stay half a gap inside the limits. Without enough space for all, they exceed `high`.
 
-def _variant(style: Style, number: int, *, keep_dash: bool) -> Style:
-    """The style of a further line in the same colour."""
-    marker = MARKERS[(MARKERS.index(style.marker) + number) % len(MARKERS)]
-    dash = style.dash if keep_dash else DASHES[(DASHES.index(style.dash) + number) % len(DASHES)]
-    return replace(style, dash=dash, marker=marker)
+    >>> spread_apart([0.0, 0.1, 0.8], 0.25, low=-1.0, high=1.0)
+    [-0.075, 0.175, 0.8]
+    >>> spread_apart([0.0, 0.0], [0.5], low=0.0, high=2.0)
+    [0.25, 0.75]
+    """
+    if not isinstance(gaps, Sequence):
+        gaps = [gaps] * max(len(heights) - 1, 0)
+    offsets = list(accumulate(gaps, initial=0.0))[
+        : len(heights)
+    ]  # of each above the first, if all stood as close as they may
+    groups: list[tuple[float, int]] = []  # each: where its first would stand without its offset, and how many there are
+    for height, offset in zip(heights, offsets, strict=True):
+        start, size = height - offset, 1
+        while groups and start < groups[-1][0]:
+            first, before = groups.pop()
+            start, size = (first * before + start * size) / (before + size), before + size
+        groups.append((start, size))
+    edges = (gaps[0] / 2, gaps[-1] / 2) if gaps else (0.0, 0.0)
+    most = high - edges[1] - sum(gaps)
+    starts = [max(min(start, most), low + edges[0]) for start, size in groups for _ in range(size)]
+    return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]

@@ -61,7 +61,9 @@ BASE: Json = {
         },
         "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0, "titleY": -12},
         "legend": {
-            "orient": "bottom", "columns": {"expr": "max(1, floor(width / 240))"}, "labelColor": INK, "title": None,
+            # By the container: by the width of the axes, which follows from the legend, a row may be cut off.
+            "orient": "bottom", "columns": {"expr": "max(1, floor((containerSize()[0] || width) / 260))"},
+            "labelColor": INK, "title": None,
             "labelLimit": 300, "labelFontSize": 12, "symbolSize": 90, "symbolStrokeWidth": 2, "symbolOpacity": 1,
         },
     },

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matchbandit.lab.playback import Frame as Frame
     from matchbandit.lab.playback import Recorder as Recorder
     from matchbandit.lab.playback import Recording as Recording
-    from matchbandit.lab.playback import watch_log as watch_log
     from matchbandit.lab.replay import Difference as Difference
     from matchbandit.lab.replay import ProposedPairs as ProposedPairs
     from matchbandit.lab.replay import RankedPolicy as RankedPolicy
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "paper.reproduce": ("Reproduction",),
-    "playback": ("Frame", "Recorder", "Recording", "watch_log"),
+    "playback": ("Frame", "Recorder", "Recording"),
     "replay": ("Difference", "ProposedPairs", "RankedPolicy", "Replay", "propose"),
     "studies.charts": ("charts_of",),
     "studies.folder": ("StudyFolder",),
@@ -52,7 +51,6 @@ __all__ = [
     "StudyFolder",
     "charts_of",
     "propose",
-    "watch_log",
 ]
 
 if not TYPE_CHECKING:  # so that type checkers refuse a misspelt name

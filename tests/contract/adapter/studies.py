@@ -199,7 +199,7 @@ def reproduce(figures: list[str], runs: int, seed: int) -> Any:
         reproduction = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
         return {
             "claims": [verdict_of(claim, verdict) for claim, verdict in reproduction.verdicts.items()],
-            "charts": {name: chart_of(chart) for name, chart in reproduction.charts.items()},
+            "charts": {chart.name: chart_of(chart) for chart in reproduction.charts},
             "pictures": [picture.name for picture in reproduction.pictures if picture.is_file()],
             "page": reproduction.page.is_file(),
         }

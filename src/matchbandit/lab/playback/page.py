@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from matchbandit.figures.vega_lite import BASE, INK, MUTED, GRID, TICK_TEXT, themed
+from matchbandit.figures.vega_lite import BASE, GRID, INK, MUTED, TICK_TEXT, themed
 from matchbandit.formatting import grouped
 from matchbandit.lab.playback import panels
 from matchbandit.lab.playback.panels import Panel
@@ -47,7 +47,12 @@ MARKS: dict[str, tuple[Json, str]] = {
     "best": ({"type": "point", "filled": True, "size": 22, "color": INK, "opacity": 1}, "x y tooltip"),
 }
 """The mark of each kind of layer, and the channels that it has."""
-COLOUR = {"condition": {"test": "datum.colour == 'ink'", "value": INK}, "field": "colour", "type": "nominal", "scale": None}
+COLOUR = {
+    "condition": {"test": "datum.colour == 'ink'", "value": INK},
+    "field": "colour",
+    "type": "nominal",
+    "scale": None,
+}
 
 
 def context(recording: Recording) -> Json:
@@ -68,11 +73,22 @@ def context(recording: Recording) -> Json:
     ]  # fmt: skip
     now = [{"frame": k, "until": k + 1, "x": max(1, frame.round)} for k, frame in enumerate(recording.frames)]
     drawn = [
-        (name, panel.title, panel.note, specification(replace(panel, layers=[("now", now), *panel.layers]) if panel.is_over_rounds else panel))
+        (
+            name,
+            panel.title,
+            panel.note,
+            specification(replace(panel, layers=[("now", now), *panel.layers]) if panel.is_over_rounds else panel),
+        )
         for name, panel in described.items()
         if panel is not None
     ]
-    return {"title": recording.title, "lead": recording.lead, "caption": recording.caption, "frames": frames, "panels": drawn}
+    return {
+        "title": recording.title,
+        "lead": recording.lead,
+        "caption": recording.caption,
+        "frames": frames,
+        "panels": drawn,
+    }
 
 
 def specification(panel: Panel) -> Json:
@@ -81,7 +97,12 @@ def specification(panel: Panel) -> Json:
     powers = [10**power for power in range(len(str(int(last))))]
     y_names = [{"y": y, "label": name} for y, name in enumerate(panel.y_names)]
     axes: dict[str, Json] = {
-        "x": {"title": panel.x_label or None, "tickCount": 5, "grid": not (panel.is_over_rounds or panel.x_names), "labelExpr": TICK_TEXT},
+        "x": {
+            "title": panel.x_label or None,
+            "tickCount": 5,
+            "grid": not (panel.is_over_rounds or panel.x_names),
+            "labelExpr": TICK_TEXT,
+        },
         "y": {"title": panel.y_label or None, "tickCount": 4, "labelExpr": TICK_TEXT},
     }
     if panel.is_over_rounds:
@@ -90,7 +111,11 @@ def specification(panel: Panel) -> Json:
         axes["y"]["values"] = [0, *powers]
     if panel.x_names:
         angle = -45 if max(map(len, panel.x_names)) > 2 else 0
-        more = {"values": list(range(len(panel.x_names))), "labelExpr": f"{list(panel.x_names)}[datum.value]", "labelAngle": angle}
+        more = {
+            "values": list(range(len(panel.x_names))),
+            "labelExpr": f"{list(panel.x_names)}[datum.value]",
+            "labelAngle": angle,
+        }
         axes["x"] |= more | {"ticks": False, "domain": False}
     has_y_axis = not panel.y_names and not any(kind == "name" for kind, _ in panel.layers)
     x_scale = {"domain": [left, last], "nice": False, "clamp": True} | ({"type": "log"} if panel.is_over_rounds else {})
@@ -110,13 +135,46 @@ def specification(panel: Panel) -> Json:
     for number, (kind, rows) in enumerate([("name", y_names), *panel.layers]):
         if rows:
             mark, used = MARKS[kind]
-            table, keys = f"{kind}{number}", [key for key in ("x", "x2", "y", "y2", "frame", "until", "colour", "text", "label", "room", "shade", "curve") if key in rows[0]]
+            table, keys = (
+                f"{kind}{number}",
+                [
+                    key
+                    for key in (
+                        "x",
+                        "x2",
+                        "y",
+                        "y2",
+                        "frame",
+                        "until",
+                        "colour",
+                        "text",
+                        "label",
+                        "room",
+                        "shade",
+                        "curve",
+                    )
+                    if key in rows[0]
+                ],
+            )
             tables[table] = {key: [_rounded(row[key]) for row in rows] for key in keys}
-            transforms = [{"filter": "datum.frame <= frame && frame < datum.until"}] * ("frame" in keys) + [HAS_ROOM] * ("room" in keys and "label" in used)
+            transforms = [{"filter": "datum.frame <= frame && frame < datum.until"}] * ("frame" in keys) + [
+                HAS_ROOM
+            ] * ("room" in keys and "label" in used)
             encoding = {"text" if key == "label" else key: channels[key] for key in used.split()}
             layers.append({"data": {"name": table}, "transform": transforms, "mark": mark, "encoding": encoding})
-    height = ROW_HEIGHT * round(low + 0.4) if panel.y_names or not has_y_axis else SMALL_HEIGHT if panel.y_label == "regret" else HEIGHT
-    return BASE | {"params": [*BASE["params"], {"name": "frame", "value": 0}], "height": height, "layer": layers, "datasets": tables}
+    height = (
+        ROW_HEIGHT * round(low + 0.4)
+        if panel.y_names or not has_y_axis
+        else SMALL_HEIGHT
+        if panel.y_label == "regret"
+        else HEIGHT
+    )
+    return BASE | {
+        "params": [*BASE["params"], {"name": "frame", "value": 0}],
+        "height": height,
+        "layer": layers,
+        "datasets": tables,
+    }
 
 
 def _rounded(value: Any) -> Any:

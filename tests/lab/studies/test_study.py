@@ -1,0 +1,244 @@
+"""Studies from files and from Python: what they mean, and one line for each mistake."""
+
+import sys
+
+import pytest
+from matchbandit.errors import MatchbanditError
+from matchbandit.lab.studies.study import Study
+
+import matchbandit as mb
+
+GAPS = """\
+name = "gaps"
+runs = 2
+horizon = 1e3
+policies = ["uts", {name = "pair-elim", cap_windows = true}]
+
+[problem]
+family = "spiked"
+n = 3
+u1 = 0.9
+
+[sweep]
+gap = [0.5, 0.6]
+"pair-elim.growth" = [1.05, 4]
+"""
+OWN = """\
+import matchbandit as mb
+from matchbandit.policies.uniform import Uniform
+from own_helper import NAME
+
+
+class Mine(Uniform):
+    name = NAME
+
+
+def drawn(n: int, *, rewards, rng):
+    return mb.Bipartite(rng.uniform(size=n), [0.5], rewards=rewards)
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write a file into a folder that is not the current one; forget what was imported from there."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+
+    def written(text, name="gaps.toml"):
+        file = tmp_path / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    yield written
+    for name in set(sys.modules) - before:
+        if name.startswith("own_"):
+            del sys.modules[name]
+
+
+def lines_of(file):
+    """Return the mistakes in a file, each without the file's name."""
+    with pytest.raises(MatchbanditError) as refused:
+        Study.from_toml(file)
+    lines = str(refused.value).split("\n")
+    assert all(line.startswith((str(file), f"'{file}")) for line in lines)
+    return [line.removeprefix(f"{file}: ") for line in lines]
+
+
+def test_points_of_a_file_are_the_product_of_policies_and_sweeps_that_concern_them(write):
+    study = Study.from_toml(write(GAPS))
+    assert [point.title for point in study.points] == [
+        "uts at gap = 0.5",
+        "uts at gap = 0.6",
+        "pair-elim, growth = 1.05 at gap = 0.5",
+        "pair-elim, growth = 4 at gap = 0.5",
+        "pair-elim, growth = 1.05 at gap = 0.6",
+        "pair-elim, growth = 4 at gap = 0.6",
+    ]
+    same = study.with_(policies=["uts", mb.policy("pair-elim", cap_windows=True)])
+    assert [point.key for point in same.points] == [point.key for point in study.points]
+
+
+@pytest.mark.parametrize("text", [b"\xef\xbb\xbf" + GAPS.encode(), GAPS.replace("\n", "\r\n").encode()])
+def test_from_toml_accepts_marks_and_line_ends_of_other_systems(write, text):
+    assert Study.from_toml(write(text)) == Study.from_toml(write(GAPS, "usual.toml"))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        mb.Bipartite([0.9, 0.3], [0.8, 0.4], rewards=mb.Gaussian(0.5)),
+        mb.Monopartite([0.9, 0.8, 0.3, 0.2]),
+        mb.Means([[0.9, 0.1], [0.2, 0.3]]),
+        mb.family("staircase", n=2, gap=0.1),
+        mb.Drifting(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), mb.RandomWalk(0.01)),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_problem_objects_are_played_as_simulate_plays_them(problem):
+    study = Study(name="one", problem=problem, policies=[mb.policies.catalogue.CATALOGUE["uniform"]], horizon=50, seed=3)
+    (point,) = study.points
+    expected = mb.simulate(problem, "uniform", horizon=50, seed=3, first_run=1, runs=2)
+    assert (point.play(1, 2).regret == expected.regret).all()
+
+
+def test_points_of_several_problems_have_distinct_names_and_the_sweeps_of_their_own():
+    problems = [{"family": "staircase", "n": 2}, {"u": [0.9, 0.3], "v": [0.8, 0.4]}, {"means": [[0.9, 0.1], [0.2, 0.3]]}]
+    study = Study(name="three", problem=problems, policies="uniform", horizon=9, sweep={"gap": [0.1, 0.2]})
+    assert [point.position for point in study.points] == ["staircase, gap = 0.1", "staircase, gap = 0.2", "bipartite", "means"]
+
+
+def test_keys_stand_for_what_determines_the_numbers_and_for_nothing_else():
+    common = {"problem": {"family": "half", "n": 2, "u1": 0.9}, "policies": ["pair-elim"], "horizon": 100}
+    key = Study(name="one", **common).points[0].key
+    same = Study(name="two", runs=7, **{**common, "policies": [{"name": "pair-elim", "growth": 4}], "horizon": 100.0})
+    assert same.points[0].key == key
+    changed = {"seed": 1, "horizon": 101, "checkpoints": [5], "engine": "step", "policies": ["uniform"]}
+    others = [Study(name="one", **{**common, name: value}) for name, value in changed.items()]
+    assert len({key, *(study.points[0].key for study in others)}) == 6
+
+
+def test_sweep_of_a_drift_changes_its_parameter():
+    problem = {"u": [0.9, 0.3], "v": [0.8, 0.4], "drift": "random-walk"}
+    study = Study(name="d", problem=problem, policies=["uts"], horizon=10, sweep={"drift.step": [0.01, 0.02]})
+    assert [point.build()[0].drift.step for point in study.points] == [0.01, 0.02]
+
+
+MISTAKES = [
+    ("horizon = 1e3", "horzion = 1e3", "horzion: unknown key 'horzion'; did you mean 'horizon'?"),
+    ("horizon = 1e3", "", "study: give one of horizon"),
+    ("horizon = 1e3", "horizon = 0", "horizon: must be a whole number"),
+    ("horizon = 1e3", "horizon = 2.5", "horizon: must be a whole number"),
+    ("horizon = 1e3", "horizon = true", "horizon: must be a whole number"),
+    ("horizon = 1e3", 'horizon = "1e3"', "horizon: must be a whole number"),
+    ("horizon = 1e3", "horizon = nan", "horizon: must be a whole number"),
+    ("horizon = 1e3", "horizon = inf", "horizon: must be a whole number"),
+    ("horizon = 1e3", "horizon = [10, 100]", "horizon: takes one value; to vary it, write horizon = [10, 100] below [sweep]"),
+    ("horizon = 1e3", "horizon = 1e3\ndelta = 0.1", "study: give one of horizon"),
+    ("horizon = 1e3", "horizon = 1e3\nmax_rounds = 5", "max_rounds: goes with delta only"),
+    ("horizon = 1e3", "horizon = 1e3\nstop = 'never'", "stop: unknown stop 'never'"),
+    ("horizon = 1e3", "horizon = 1e3\nengine = 'fast'", "engine: unknown engine 'fast'"),
+    ("horizon = 1e3", "horizon = 1e3\ncheckpoints = [1, -2]", "checkpoints.1: must be a whole number"),
+    ("horizon = 1e3", "delta = 1.5", "delta: must lie between 0 and 1"),
+    ("horizon = 1e3", "delta = 0.1", "uts at gap = 0.5 and 1 more: uts has no delta: it is for regret, not identification"),
+    ("runs = 2", "runs = -1", "runs: must be a whole number"),
+    ("runs = 2", "runs = [1, 2]", "runs: takes one value; to vary it, make a study for each"),
+    ("runs = 2", "seed = -1", "seed: must be a whole number"),
+    ("runs = 2", "seed = 2026-01-01", "seed: must be a whole number"),
+    ('name = "gaps"', 'name = "a/b"', "name: must be letters"),
+    ('name = "gaps"', "", "name: is missing"),
+    ('"uts"', '"utz"', "policies.0: unknown policy 'utz'; did you mean 'uts'?"),
+    ('"uts"', "7", "policies.0: "),
+    ('"uts"', '"uts", "uts"', "uts at gap = 0.5 and 1 more: is there twice. Remove one."),
+    ("cap_windows", "cap_windos", "policies.1.cap_windos: unknown option of pair-elim 'cap_windos'; did you mean 'cap_windows'?"),
+    ("cap_windows = true", "growth = 0.5", "policies.1.growth: must lie between 1"),
+    ("cap_windows = true", "growth = [2, 4]", "policies.1.growth: must be a number; got [2, 4]. To vary it, write"),
+    ("cap_windows = true", "delta = 0.1", "policies.1.delta: belongs to the study: write it above"),
+    ('"spiked"', '"spikd"', "problem: unknown family 'spikd'; did you mean 'spiked'?"),
+    ("n = 3", "n = 3.5", "problem.n: must be a whole number"),
+    ("n = 3", "n = true", "problem.n: must be a whole number"),
+    ("n = 3", "n = [3, 4]", "problem.n: must be a whole number"),
+    ("u1 = 0.9", "u2 = 0.9", "problem.u2: unknown parameter of the problem 'u2'. Known: family, n, u1, gap, rewards, drift."),
+    ("u1 = 0.9", 'u1 = 0.9\nrewards = "gauss:1"', "problem.rewards: unknown"),
+    ("u1 = 0.9", "u1 = 0.9\nepsilon = 0.1", "problem.epsilon: belongs to the study: write it above"),
+    ("u1 = 0.9", 'u1 = 0.9\ndrift = "randm-walk:1"', "problem.drift: unknown drift 'randm-walk'; did you mean"),
+    ("gap = [0.5, 0.6]", "gap = 0.5", "sweep.gap: must be a list of values"),
+    ("gap = [0.5, 0.6]", "gap = []", "sweep.gap: must be a list of values"),
+    ("gap = [0.5, 0.6]", "gap = [0.5, nan]", "sweep.gap: must be a finite number"),
+    ("gap = [0.5, 0.6]", "gap = [0.5, 1.2]", "sweep.gap: must lie in [0, 1]; got 1.2."),
+    ("gap = [0.5, 0.6]", "gap = [0.5, 0.5]", "uts at gap = 0.5 and 2 more: is there twice"),
+    ("gap = [0.5, 0.6]", "gp = [0.5, 0.6]", "sweep.gp: unknown setting or parameter 'gp'; did you mean 'gap'?"),
+    ('"pair-elim.growth"', '"pair-elm.growth"', "sweep.pair-elm.growth: unknown policy of the study 'pair-elm'; did you mean"),
+    ('"pair-elim.growth"', '"pair-elim.grwth"', "grwth"),
+    ("gap = [0.5, 0.6]", "gap = [0.5, 0.6]\nn = [2, 3]", "sweep.n: is given outside [sweep], too"),
+    ("[problem]", "[problem", "line 6"),
+    ("n = 3", "n = .3", "line 8"),
+    ('"spiked"', "spiked", "Texts need quotes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "text"), MISTAKES, ids=[new or old for old, new, _ in MISTAKES])
+def test_from_toml_with_one_mistake_gives_a_line_with_its_path(write, old, new, text):
+    assert GAPS.count(old) >= 1
+    lines = lines_of(write(GAPS.replace(old, new, 1)))
+    assert any(text in line for line in lines), lines
+    assert len(lines) <= 2 or "gp" in new or "family" in text, lines
+
+
+def test_from_toml_with_many_mistakes_names_all_at_once(write):
+    text = GAPS.replace("runs = 2", "rns = 2").replace("1e3", "-1").replace("u1 = 0.9", "u1 = 7")
+    assert [line.partition(":")[0] for line in lines_of(write(text))] == ["horizon", "rns", "problem.u1"]
+    text = text.replace("cap_windows = true", "growth = 0.5, grwth = 4").replace('"uts"', '"utz"')
+    assert {"policies.0", "policies.1.growth", "policies.1.grwth", "rns"} <= {line.partition(":")[0] for line in lines_of(write(text))}
+
+
+def test_from_toml_refuses_a_policy_that_cannot_play_the_graph(write):
+    text = GAPS.replace('"uts"', '"uts", "simple-adaptive-matching"').replace('family = "spiked"\nn = 3\nu1 = 0.9', "u = [0.9, 0.5, 0.4]")
+    text = text.replace("gap = [0.5, 0.6]\n", "")
+    starts = ["uts: ", "simple-adaptive-matching: ", "pair-elim, growth = 1.05 a"]
+    lines = lines_of(write(text))
+    assert [line[: len(start)] for line, start in zip(lines, starts, strict=False)] == starts
+    assert "even number" in lines[1]
+
+
+def test_from_toml_refuses_what_cannot_be_read(write, tmp_path):
+    assert "No such file" in lines_of(tmp_path / "none.toml")[0]
+    assert "directory" in lines_of(tmp_path)[0]
+    assert "utf-8" in lines_of(write(b"\xff\xfe"))[0]
+
+
+def test_study_from_python_raises_our_error_with_more_than_20000_points():
+    values = [k / 20_001 for k in range(20_001)]
+    with pytest.raises(MatchbanditError, match=r"^sweep: a study has at most 20,000 points"):
+        Study(name="x", horizon=1, policies=["uts"], problem={"family": "half", "n": 2}, sweep={"u1": values})
+
+
+def test_user_code_is_found_beside_the_file_and_by_its_short_name(write):
+    write(OWN, "own_code.py")
+    write('NAME = "mine"', "own_helper.py")
+    text = GAPS.replace('"uts"', '"own_code:Mine"').replace('"spiked"\nn = 3\nu1 = 0.9', '"own_code:drawn"')
+    study = Study.from_toml(write(text.replace("gap = [0.5, 0.6]", "n = [2, 3]")))
+    assert study.points[0].title == "mine at n = 2"
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "text"),
+    [
+        ("x = 1\n1/0", "own_bad:Mine", "cannot be imported: ZeroDivisionError: division by zero (own_bad.py, line 2)"),
+        ("def f(:", "own_bad:Mine", "cannot be imported: SyntaxError: invalid syntax (own_bad.py, line 1)"),
+        ("Mine = 1", "own_bad:Mine", "own_bad:Mine is not a policy"),
+        ("class Mein: pass", "own_bad:Mine", "unknown name in the module own_bad 'Mine'; did you mean 'Mein'?"),
+        ("", "own_bda:Mine", "unknown module 'own_bda'; did you mean 'own_bad'?"),
+    ],
+)
+def test_user_code_that_cannot_be_imported_is_one_line(write, code, name, text):
+    write(code, "own_bad.py")
+    (line,) = lines_of(write(GAPS.replace('"uts"', f'"{name}"')))
+    assert text in line
+
+
+def test_a_class_inside_a_function_is_refused():
+    class Inner(mb.CATALOGUE["uniform"]):
+        name = "inner"
+
+    with pytest.raises(MatchbanditError, match=r"policies\.0: the policy Inner is defined inside a function"):
+        Study(name="x", horizon=1, policies=[Inner], problem={"u": [0.9, 0.1]})
