@@ -92,11 +92,11 @@ def test_results_with_another_epsilon_are_ranked_apart():
 
 def test_watch_says_what_is_claimed():
     watched = mb.watch(SLOTS, answering(1), epsilon=0.05)
-    assert "δ = 0.05, ε = 0.05" in watched.recording.caption
+    assert "δ = 0.05, ε = 0.05" in watched.caption
     claim = "it stops: (1, 0) is certified to be worth at least 95% of the best pair, which is correct"
     assert claim in watched.frames[-1].sentence
     halved = mb.watch(SLOTS, "sequential-halving", budget=600)
-    assert "budget 600" in halved.recording.caption
+    assert "budget 600" in halved.caption
     assert "certified" not in halved.frames[-1].sentence
     assert "it stops: its answer is the pair (" in halved.frames[-1].sentence
 

@@ -28,7 +28,7 @@ PAPER_FIGURES = (
 )  # fmt: skip
 OTHER_FIGURES = ("practical", "windows", "growth", "identification", "comparison", "evaluations", "click-models")
 STUDIES = ("over-time", "over-gap", "over-u1", "over-n", "over-mu")
-"""Figures that have several charts, or another name than their chart."""
+"""Studies that draw several figures; each of the others is named as its figure."""
 REWARDS = ("bernoulli", "gaussian:", "binomial:")
 DRIFTS = ("random-walk:", "seasons:", "jumps:")
 DEFAULT_STORE = "sqlite:///matchbandit.db"

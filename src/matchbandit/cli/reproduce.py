@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from matchbandit.cli.completion import FIGURES, OTHER_CHARTS, PAPER_CHARTS, complete_from
+from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES, STUDIES, complete_from
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import Seed, Workers, argument, integer, optional
 from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
 
-NAMES = f"Of the paper: {', '.join(PAPER_CHARTS)}. Further ones: {', '.join(OTHER_CHARTS)}. Or all of a figure: "
-DEFAULT = f"{', '.join(FIGURES)}. By default all but click-models, which takes minutes."
-COMPLETE = complete_from((*PAPER_CHARTS, *OTHER_CHARTS, *FIGURES))
+NAMES = f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. Or all of a study: "
+DEFAULT = f"{', '.join(STUDIES)}. By default all but click-models, which takes minutes."
+COMPLETE = complete_from((*PAPER_FIGURES, *OTHER_FIGURES, *STUDIES))
 RUNS = "Runs per point; by default 100 for the paper's figures, 20 for the others."
 FOLDER = (
     "Folder for figures, page and finished parts; a seed other than 0 has a separate folder within, such as seed-1."

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from matchbandit.cli import parameters as given
-from matchbandit.cli.league.replay import FILE_OPTIONS, read_past, refuse_without_file, with_options
+from matchbandit.cli.league.parameters import with_options
+from matchbandit.cli.league.replay import FILE_OPTIONS, read_past, refuse_without_file
 from matchbandit.cli.output import Output, print_wrapped, prints_output
 from matchbandit.cli.parameters import integer, make_problem, merge_settings, optional
 from matchbandit.errors import MatchbanditError
@@ -55,12 +56,10 @@ def watch(
     if log is None:
         refuse_without_file("--log", reading)
     problem = make_problem(u, v, family, param, rewards) if log is None else read_past(log, reading)
-    limits = {"horizon": horizon, "delta": delta, "epsilon": epsilon, "budget": budget, "max_rounds": max_rounds}
-    of_log = {"rewards": None if log is None else rewards}
+    settings: dict[str, Any] = {"delta": delta, "epsilon": epsilon, "budget": budget, "seed": seed, "frames": frames}
+    settings |= {"horizon": horizon, "max_rounds": max_rounds, "rewards": None if log is None else rewards}
     with bar(title) as advance:
-        run = record(
-            problem, spec, **limits, **of_log, seed=seed, frames=frames, progress=lambda *at: advance("rounds", *at)
-        )
+        run = record(problem, spec, **settings, progress=lambda *at: advance("rounds", *at))
     with stage(f"{title}: drawing"):
         paths = [str(path) for path in run.save(out)]
 
@@ -70,8 +69,7 @@ def watch(
         for frame in run.frames:
             if frame.is_event or frame is run.frames[-1]:
                 print_wrapped(frame.sentence, indent=2, first="–")
-        print_wrapped(
-            f"{len(run.frames)} frames: the picture is {paths[0]} and {paths[1]}; open {paths[2]} to play it back"
-        )
+        pictures = f"the picture is {paths[0]} and {paths[1]}"
+        print_wrapped(f"{len(run.frames)} frames: {pictures}; open {paths[2]} to play it back")
 
     return Output(run.describe() | {"files": paths}, report)

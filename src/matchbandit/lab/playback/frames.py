@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -170,14 +170,14 @@ def _item_rows(names: Names, explanation: Explanation, clusters: list[tuple[list
             records[player] = {"samples": cluster["samples"], "estimate": mean, "interval": interval}
     if not records and not clusters:
         return [], ""
-    own = {player: (number, chain) for number, (players, chain) in enumerate(clusters) for player in players}
+    own = {player: (place, chain) for place, (players, chain) in enumerate(clusters) for player in players}
     rows, meanings = [], []
     for k in range(graph.n_items):
         record = {"active": True, "samples": 0, "estimate": None, "interval": None} | records.get(k, {})
         low, high, meaning = _interval(record, LAST_CHECK if explanation["items"] else CLUSTER_INTERVAL)
         known = {key: record[key] for key in ("active", "samples", "estimate")} | {"low": low, "high": high}
-        cluster, chain = own.get(k, (None, None))
-        rows.append({"item": names.of(k), "side": graph.side_of(k)} | known | {"cluster": cluster, "chain": chain})
+        ranks = dict(zip(("cluster", "chain"), own.get(k, (None, None)), strict=True))
+        rows.append({"item": names.of(k), "side": graph.side_of(k)} | known | ranks)
         meanings.append(meaning)
     return rows, next(filter(None, meanings), "")
 
@@ -197,17 +197,18 @@ def _pair_table(names: Names, explanation: Explanation) -> tuple[Floats | None, 
 
 def _interval(record: Row, meaning: str) -> tuple[float | None, float | None, str]:
     """Return the interval of an item or a pair, in whatever form the policy reports it, and what it is."""
-    estimate, upper = record["estimate"], record.get("upper_bound")
+    estimate, upper = record["estimate"], record.get("upper_bound", inf)
     deviation = record.get("standard_deviation", record.get("deviation"))
+    deviation = inf if deviation is None else deviation
     if record["interval"] is not None:
         return *record["interval"], meaning
     if "beta" in record.get("posterior", {}):
         a, b = record["posterior"]["beta"]
         mean, half = a / (a + b), 2 * sqrt(a * b / (a + b + 1)) / (a + b)
         return max(0.0, mean - half), min(1.0, mean + half), POSTERIOR
-    if None not in (estimate, deviation) and isfinite(deviation):
+    if estimate is not None and isfinite(deviation):
         return estimate - 2 * deviation, estimate + 2 * deviation, POSTERIOR
-    if None not in (estimate, upper) and isfinite(upper):
+    if estimate is not None and isfinite(upper):
         return estimate, upper, UPPER_BOUND
     return None, None, ""
 
@@ -243,7 +244,8 @@ def _comparison(kind: str, record: Elimination, names: Names, *, leaves: bool) -
     (low, high), (by_low, by_high) = record.interval, record.by_interval
     return {
         "kind": kind, "text": text, "item": names.item(record.side, record.item),
-        "by": names.item(record.side, record.by), "on": names.average(record), "window": record.window, "leaves": leaves,
+        "by": names.item(record.side, record.by), "on": names.average(record), "window": record.window,
+        "leaves": leaves,
         "estimate": record.estimate, "low": low, "high": high,
         "by_estimate": record.by_estimate, "by_low": by_low, "by_high": by_high, "threshold": None,
     }  # fmt: skip

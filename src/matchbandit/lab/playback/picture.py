@@ -2,6 +2,7 @@
 
 from io import BytesIO
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from matplotlib import style
@@ -27,18 +28,27 @@ LETTER_WIDTH = 0.0092
 """The width of a tiny letter as a share of the time axis: a label is drawn where it has room."""
 MAX_DECISIONS, MAX_NUMBERED = 8, 12
 """Decisions that are drawn; with more columns, they have no names."""
-HALO = [withStroke(linewidth=2.5, foreground="white")]
-MARKERS = {
-    "cross": "x",
-    "dash": "|",
-    "truth": "|",
-    "certified": "o",
-    "dot": "o",
-    "ring": "o",
-    "best": "o",
-    "arrow": "<",
+LINES: dict[str, Row] = {
+    "line": {"linewidth": 1.3},
+    "dashed": {"linewidth": 1.3, "linestyle": "--"},
+    "bold": {"linewidth": 2.2},
 }
-SIZES = {"dot": 3.4, "ring": 4.4, "best": 2.6, "truth": 7.0, "arrow": 4.0}
+SPANS: dict[str, Row] = {"interval": {"linewidth": 2.6}, "border": {"linewidth": 2.4, "linestyle": (0, (1, 1))}}
+MARKERS = {
+    "cross": ("x", 5.5, BLACK, BLACK),
+    "dash": ("|", 5.5, BLACK, BLACK),
+    "truth": ("|", 7.0, BLACK, BLACK),
+    "certified": ("o", 5.5, None, BLACK),
+    "dot": ("o", 3.4, None, None),
+    "ring": ("o", 4.4, "white", None),
+    "best": ("o", 2.6, BLACK, "white"),
+}
+"""The marker, its size, and the colours of its inside and its edge if not that of the row."""
+LABELS: dict[str, Row] = {
+    "beside": {"xytext": (6, 0), "va": "center", "path_effects": [withStroke(linewidth=2.5, foreground="white")]},
+    "above": {"xytext": (0, 2), "ha": "center", "xycoords": ("data", "axes fraction")},
+    "side": {"xytext": (9, 0), "va": "center", "xycoords": ("axes fraction", "data"), "annotation_clip": False},
+}
 
 
 def draw(recording: Recording) -> Figure:
@@ -81,7 +91,9 @@ def _draw(recording: Recording) -> Figure:
         at = recording.frames[moment].round
         figure.axes[-2].set_title(f"after {short(at) if at >= 10**6 else grouped(at)} rounds", fontsize=9)
     figure.suptitle(recording.title, x=0.01, ha="left", fontsize=13)
-    caption = f"{recording.caption}. The four moments: {estimates.note} Last row: pairs played since the moment before. {plays.note}"
+    caption = (
+        f"{recording.caption}. The four moments: {estimates.note} Last row: plays since the moment before. {plays.note}"
+    )
     figure.supxlabel("\n".join(wrap(caption, 160)), x=0.01, ha="left", fontsize=SMALL, color=GREY)
     return figure
 
@@ -134,57 +146,41 @@ def _draw_panel(axes: Axes, panel: Panel, moment: int | None = None, *, has_name
 
 
 def _draw_layer(axes: Axes, kind: str, rows: list[Row]) -> None:
-    if kind in ("line", "dashed", "bold", "band"):
+    if kind in LINES or kind == "band":
         for curve in dict.fromkeys(row["curve"] for row in rows):
             own = [row for row in rows if row["curve"] == curve]
             x, y, colour = [row["x"] for row in own], [row["y"] for row in own], _colour(own[0])
             if kind == "band":
                 axes.fill_between(x, y, [row["y2"] for row in own], color=colour, alpha=0.13, linewidth=0)
             else:
-                axes.plot(
-                    x, y, "--" if kind == "dashed" else "-", color=colour, linewidth=2.2 if kind == "bold" else 1.3
-                )
-        return
-    for row in rows:
+                axes.plot(x, y, color=colour, **LINES[kind])
+    for row in () if kind in LINES else rows:
         colour = _colour(row)
-        if kind in ("bar", "box", "cell", "outline", "grid"):
-            corner, width, height = (row["x"], row["y"]), row["x2"] - row["x"], row["y2"] - row["y"]
-            alpha = {"box": 0.28, "cell": row.get("shade", 0.0)}.get(kind, 1.0)
-            if kind not in ("outline", "grid"):
-                axes.add_patch(
-                    Rectangle(
-                        corner, width, height, facecolor=BLUE if kind == "cell" else colour, alpha=alpha, linewidth=0
-                    )
-                )
-            if kind in ("box", "outline"):
-                axes.add_patch(
-                    Rectangle(corner, width, height, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2)
-                )
-        elif kind in ("interval", "border"):
-            line = (2.6, "-") if kind == "interval" else (2.4, (0, (1, 1)))
-            axes.plot(
-                [row["x"], row["x2"]],
-                [row["y"]] * 2,
-                color=colour,
-                linewidth=line[0],
-                linestyle=line[1],
-                solid_capstyle="butt",
+        if kind in ("bar", "box", "cell"):
+            alpha = {"bar": 1.0, "box": 0.28, "cell": row.get("shade")}[kind]
+            axes.add_patch(_rectangle(row, facecolor=BLUE if kind == "cell" else colour, alpha=alpha, linewidth=0))
+        if kind in ("box", "outline"):
+            axes.add_patch(_rectangle(row, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2))
+        elif kind in SPANS:
+            axes.plot([row["x"], row["x2"]], [row["y"]] * 2, color=colour, solid_capstyle="butt", **SPANS[kind])
+        elif kind == "arrow":
+            axes.annotate(
+                "◂", (1, row["y"]), textcoords="offset points", fontsize=SMALL, **LABELS["side"] | {"xytext": (1, 0)}
             )
         elif kind in MARKERS:
-            inside = "white" if kind == "ring" else BLACK if kind == "best" else colour
-            edge = BLACK if kind in ("cross", "dash", "truth", "certified") else "white" if kind == "best" else colour
-            at_edge = {"transform": axes.get_yaxis_transform(), "clip_on": False} if kind == "arrow" else {}
-            axes.plot([row.get("x", 1.005)], [row["y"]], MARKERS[kind], color=colour, markerfacecolor=inside, markeredgecolor=edge,
-                      markeredgewidth=0.4 if kind == "best" else 1.0, markersize=SIZES.get(kind, 5.5), zorder=3, **at_edge)  # fmt: skip
+            marker, size, inside, edge = MARKERS[kind]
+            style: Row = {"markersize": size, "markerfacecolor": inside or colour, "markeredgecolor": edge or colour}
+            width = 0.4 if kind == "best" else 1.0
+            axes.plot([row["x"]], [row["y"]], marker, markeredgewidth=width, zorder=3, **style)
         elif kind == "divider":
             axes.axvline(row["x"], color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
-        elif kind == "side":
-            axes.annotate(row["label"], (1, row["y"]), (9, 0), ("axes fraction", "data"), "offset points", fontsize=TINY, va="center",
-                          color=colour, annotation_clip=False)  # fmt: skip
-        elif kind in ("beside", "above") and row["room"] > LETTER_WIDTH * len(row["label"]):
-            place = ((6, 0), "data", "left") if kind == "beside" else ((0, 2), ("data", "axes fraction"), "center")
-            axes.annotate(row["label"], (row["x"], row.get("y", 1)), place[0], place[1], "offset points", fontsize=TINY, ha=place[2],
-                          va="center" if kind == "beside" else "bottom", color=colour if kind == "beside" else GREY, path_effects=HALO)  # fmt: skip
+        elif kind in LABELS and row.get("room", 1.0) > LETTER_WIDTH * len(row["label"]):
+            place = row.get("x", 1), row.get("y", 1)
+            axes.annotate(row["label"], place, color=colour, fontsize=TINY, textcoords="offset points", **LABELS[kind])
+
+
+def _rectangle(row: Row, **style: Any) -> Rectangle:
+    return Rectangle((row["x"], row["y"]), row["x2"] - row["x"], row["y2"] - row["y"], **style)
 
 
 def _colour(row: Row) -> str:

@@ -1,0 +1,174 @@
+"""The page of a recording in a real browser: it moves by mouse and keys, shows what decided, and fits a phone."""
+
+import pytest
+
+import matchbandit as mb
+from matchbandit.lab.playback import Recorder
+
+SLOTS = mb.Bipartite(u=[0.9, 0.6, 0.3], v=[0.8, 0.5, 0.2])
+PLAYERS = mb.Monopartite(u=[0.9, 0.85, 0.8, 0.4, 0.3, 0.1])
+RUNS = {
+    "pair-elim": (SLOTS, 10**6),
+    "adaptive-matching": (PLAYERS, 10**6),
+    "rank1-thompson": (PLAYERS, 1000),
+    "rank1-certify": (PLAYERS, 10**4),
+    "cucb": (PLAYERS, 1000),
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The recording of a policy, and the file of its page; each is made once."""
+    runs = {}
+
+    def page(name):
+        if name not in runs:
+            problem, horizon = RUNS[name]
+            run = mb.watch(problem, name, horizon=horizon, seed=1, frames=30)
+            file = tmp_path_factory.mktemp("watch") / f"{name}.html"
+            file.write_text(run.page(), "utf-8")
+            runs[name] = run, file
+        return runs[name]
+
+    return page
+
+
+def plain(text):
+    """Without the spaces that keep numbers and pairs on one line."""
+    return text.replace("\u00a0", " ")
+
+
+def sentence(visited):
+    return plain(visited.page.locator("#sentence").inner_text())
+
+
+def go_to(page, frame):
+    page.locator("#time").evaluate(f"e => {{ e.value = {frame}; e.dispatchEvent(new Event('input')); }}")
+
+
+def drawn(page, panel, kind):
+    """The rows of a kind of layer that are drawn now: those of the frame."""
+    return page.evaluate(
+        """async ([panel, kind]) => {
+            const host = document.querySelector(`#${panel} .chart`);
+            const spec = JSON.parse(host.nextElementSibling.textContent);
+            await views.get(host).runAsync();
+            const name = Object.keys(spec.datasets).find((key) => key.startsWith(kind));
+            const now = Number(document.getElementById("time").value);
+            return rowsOf(spec.datasets)[name].filter(({ frame, until }) => frame <= now && now < until);
+        }""",
+        [panel, kind],
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "pair-elim" else pytest.param(name, marks=pytest.mark.slow) for name in RUNS]
+)
+@pytest.mark.sampled(1)
+def test_page_on_a_phone_fits_and_draws_every_panel(name, recorded, visit):
+    run, file = recorded(name)
+    visited = visit(file, phone=True, color_scheme="dark")
+    for k in range(0, len(run.frames), 7):
+        go_to(visited.page, k)
+        assert sentence(visited) == run.frames[k].sentence
+        assert visited.fits()
+    for panel in ("story", "estimates", "plays", "regret"):
+        svg = visited.page.locator(f"#{panel} svg")
+        svg.first.wait_for()
+        assert svg.locator("path").count() > 5
+        assert svg.bounding_box()["x"] + svg.bounding_box()["width"] <= 360
+
+
+@pytest.mark.slow
+def test_page_moves_by_keys_buttons_and_the_list_of_events(recorded, visit):
+    run, file = recorded("pair-elim")
+    visited = visit(file)
+    page, frames = visited.page, run.frames
+    assert sentence(visited) == frames[-1].sentence  # the whole run, and nothing moves by itself
+    page.locator("#time").press("Home")
+    assert sentence(visited) == frames[0].sentence
+    assert page.locator("#decided").inner_text() == "no decision yet"
+    page.locator("#time").press("ArrowRight")
+    assert sentence(visited) == frames[1].sentence
+    assert page.locator("#time").get_attribute("aria-valuetext").startswith(f"frame 2 of {len(frames)}, round ")
+    page.get_by_role("button", name="Next frame").click()
+    assert sentence(visited) == frames[2].sentence
+    page.get_by_role("button", name="Previous frame").click()
+    page.get_by_role("button", name="First frame").click()
+    for event in run.events[:2]:
+        page.get_by_role("button", name="Next event").click()
+        assert sentence(visited) == event.sentence
+    page.get_by_role("button", name="Previous event").click()
+    assert sentence(visited) == run.events[0].sentence
+    page.keyboard.press("Shift+ArrowRight")
+    assert sentence(visited) == run.events[1].sentence
+    page.keyboard.press("ArrowLeft")
+    assert sentence(visited) == frames[frames.index(run.events[1]) - 1].sentence
+    page.get_by_role("button", name="Last frame").click()
+    assert sentence(visited) == frames[-1].sentence
+    listed = [plain(text).split("\n")[0] for text in page.locator("#events button").all_inner_texts()]
+    assert listed == [event.sentence for event in run.events]
+    elimination = next(event for event in run.events if event.decisions)
+    page.locator("#events button").nth(run.events.index(elimination)).click()
+    assert sentence(visited) == elimination.sentence
+    marked = page.locator("#events [aria-current]").all_inner_texts()
+    assert [plain(text).split("\n")[0] for text in marked] == [elimination.sentence]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pair-elim", "rank1-certify"])
+def test_page_draws_what_decided_at_the_frame_of_the_decision(name, recorded, visit):
+    run, file = recorded(name)
+    page = visit(file).page
+    for k, frame in enumerate(run.frames):
+        if frame.decisions:
+            go_to(page, k)
+            ends = [(row["x"], row["x2"]) for row in drawn(page, "decisions", "interval")]
+            expected = []
+            for one in frame.decisions[:4]:
+                expected += [] if one["by"] is None else [(one["by_low"], one["by_high"])]
+                expected.append((one["low"], one["high"]))
+            assert ends == [pytest.approx(each, rel=1e-4) for each in expected]
+            texts = [plain(text) for text in page.locator("#decided li").all_inner_texts()]
+            assert texts == [one["text"] for one in frame.decisions]
+
+
+@pytest.mark.slow
+def test_page_plays_to_the_end_and_pauses(recorded, visit):
+    run, file = recorded("rank1-thompson")
+    visited = visit(file)
+    page = visited.page
+    page.clock.install(time=0)
+    page.goto(file.as_uri())
+    visited.requests.pop()
+    page.clock.pause_at(3600)
+    assert sentence(visited) == run.frames[-1].sentence
+    page.locator("#play").click()
+    assert page.locator("#play").inner_text() == "Pause"
+    assert sentence(visited) == run.frames[0].sentence
+    page.clock.run_for(200)
+    assert sentence(visited) == run.frames[1].sentence
+    page.locator("#play").click()
+    page.clock.run_for(60_000)
+    assert sentence(visited) == run.frames[1].sentence
+    page.locator("#speed").select_option("4")
+    page.locator("#sentence").click()
+    page.keyboard.press("Space")
+    page.clock.run_for(60_000)
+    assert sentence(visited) == run.frames[-1].sentence
+    assert page.locator("#play").inner_text() == "Play"
+
+
+def test_page_of_a_learner_has_names_and_no_truth(tmp_path, visit):
+    recorder = Recorder(mb.policy("rank1-thompson").build(mb.bipartite(2, 2)), names=[["a'd", "<b>"], ["top", "side"]])
+    for reward in (1, 0, 1, 1, 0):
+        recorder.tell(recorder.ask(), [reward])
+    file = tmp_path / "own.html"
+    file.write_text(recorder.recording().page(), "utf-8")
+    page = visit(file).page
+    page.locator("#estimates svg").wait_for()
+    assert {"a'd", "<b>", "top", "side"} <= set(page.locator("#estimates svg text").all_text_contents())
+    assert page.locator("#regret").count() == 0
+    assert page.locator("#regret-now").inner_text() == ""
+    assert page.locator("#events").is_hidden()
+    assert page.get_by_role("button", name="Next event").is_disabled()
