@@ -123,15 +123,11 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
     logs = {name: getattr(ax, f"get_{name}scale")() == "log" for name in "xy"}  # shared axes may be so already
     chart = replace(chart, x_log=logs[along], y_log=logs[measured])
     handles = [_draw_series(chart, ax, line, style) for line, style in zip(chart.series, styles, strict=True)]
-    for rule in chart.rules:
-        upright = (rule.axis == "x") != flat
-        (ax.axvline if upright else ax.axhline)(rule.at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
     _set_limits(chart, ax, before)
     _set_ticks(chart, ax, styles)
     ax.set_xlabel(chart.y_label if flat else chart.x_label)
     for rule in chart.rules:
-        if rule.label:
-            _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
+        _draw_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
     pairs = zip(chart.series, styles, strict=True)
     named = [(line, style) for line, style in pairs if line.label and line.kind in ("line", "reference")]
     if flat or len({line.label for line, _ in named}) <= MAX_LEGEND_LINES:
@@ -332,13 +328,15 @@ def _label_end(chart: Chart, ax: Axes, line: Series, style: Style) -> None:
     ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
 
 
-def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
+def _draw_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
+    """Draw a rule, and write its label where it hides least along it."""
+    (ax.axvline if upright else ax.axhline)(at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
+    spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
     if upright:
         spots = [(dx, -dy, across, 1.0) for dy in range(2, 222, 11) for dx, across in ((3, 0.0), (-3, 1.0))]
-        ax.add_artist(_InsideLabel(label, (at, 1), spots, xycoords=ax.get_xaxis_transform(), color=GREY))
-    else:
-        spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
-        ax.add_artist(_InsideLabel(label, (1, at), spots, xycoords=ax.get_yaxis_transform(), color=GREY))
+    where = ax.get_xaxis_transform() if upright else ax.get_yaxis_transform()
+    if label:
+        ax.add_artist(_InsideLabel(label, (at, 1) if upright else (1, at), spots, xycoords=where, color=GREY))
 
 
 class _EndLabel(Annotation):
