@@ -144,6 +144,8 @@ def test_plot_of_categories_has_rows_from_top_to_bottom():
     ax = CHARTS["categories"].plot()
     assert tick_words(ax, "y") == POLICIES
     assert ax.yaxis_inverted()
+    few = chart(line("a", [0, 1], [1, 2], kind="points"), categories=("a", "b")).plot()
+    assert 1.5 < ax.get_window_extent().height / few.get_window_extent().height < 3  # each category has its space
     assert ax.get_xscale() == "log"
     assert [bars.lines[0].get_xydata()[0].tolist() for bars in ax.containers][:2] == [[30, 0], [300, 1]]
     colours = [label.get_color() for label in ax.yaxis.get_ticklabels()]
@@ -171,7 +173,7 @@ def test_plot_on_a_logarithmic_axis_marks_zeros_and_does_not_collapse():
 
 def test_plot_on_a_users_axes_leaves_their_figure_and_makes_room_for_names():
     figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained", sharey="row")
-    crowded = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)))
+    crowded = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)), x_log=True, y_log=True)
     assert crowded.plot(axes[0, 0]) is axes[0, 0]
     chart(curve("a", 1e4, 0.1)).plot(axes[0, 1])
     for ax in axes[1]:
@@ -182,6 +184,9 @@ def test_plot_on_a_users_axes_leaves_their_figure_and_makes_room_for_names():
     room = axes[0, 1].get_tightbbox().x0
     assert all(text.get_window_extent().x1 < room for text in axes[0, 0].texts)
     assert axes[0, 1].get_ylim()[1] > 5 * np.log(1e4)  # the shared axis still shows the others' lines
+    chart(curve("a", 1e4, 9)).plot(twice := plt.figure().add_subplot())
+    chart(curve("b", 1e3)).plot(twice)
+    assert (twice.get_xlim()[1], twice.get_ylim()[1]) > (1e4, 9 * np.log(1e4))
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

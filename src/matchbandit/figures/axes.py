@@ -106,7 +106,7 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
         figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
     names = chart.categories or [text.get_text() for text in ax.texts if isinstance(text, _EndLabel)]
     tall = sum((0.15 if chart.categories else 0.0) + LINE_HEIGHT * (1 + _wrapped(name).count("\n")) for name in names)
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # the style sets it
     beside = figure.get_figheight() * (1 - ax.get_position().height)
     figure.set_figheight(beside + max(0.8 if chart.categories else HEIGHT, tall))
     return ax
@@ -345,8 +345,9 @@ class _EndLabel(Annotation):
     """The name of a line in the right margin, joined with its end; apart from the others, whatever the size."""
 
     def __init__(self, name: str, end: tuple[float, float], color: str, **look: Any) -> None:
-        joint = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 4}
-        look |= {"color": color, "arrowprops": joint | {"relpos": (0, 0.5)}, "va": "center", "clip_on": False}
+        joint = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 2, "shrinkB": 4}
+        joint |= {"relpos": (0, 0.5), "patchA": None}
+        look |= {"color": color, "arrowprops": joint, "va": "center", "clip_on": False}
         super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, **look)
         self.set_transform(IdentityTransform())  # else (0, 0) counts as data, which a logarithmic axis does not have
 
@@ -387,8 +388,9 @@ class _InsideLabel(Annotation):
         others = [text for text in ax.texts if isinstance(text, _InsideLabel)]
         taken = [Text.get_window_extent(text, renderer) for text in others[: others.index(self)]]
         origin = own.min - np.array(self.get_position())
-        paths = [line.get_transform().transform_path(line.get_path()).interpolated(8).vertices for line in ax.lines]
-        lines, room = np.concatenate(paths), ax.get_window_extent().padded(-3 * pixel)
+        paths = [line.get_transform().transform_path(line.get_path()) for line in ax.lines]
+        lines = np.concatenate([path.interpolated(300 // (len(path) + 1) + 1).vertices for path in paths])
+        room = ax.get_window_extent().padded(-3 * pixel)
         boxes = []
         for number, (dx, dy, across, up) in enumerate(self.spots):
             wanted = origin + np.array([dx, dy]) * pixel - own.size * np.array([across, up])

@@ -159,7 +159,10 @@ def _looks(chart: Chart, names: list[str]) -> Json:
     values: dict[str, list[Any]] = {
         "stroke": strokes,
         "fill": [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, strokes, strict=True)],
-        "shape": [SHAPES.get(style.marker, style.marker) for style in styles],
+        "shape": [
+            "stroke" if line.kind == "reference" and not chart.categories else SHAPES.get(style.marker, style.marker)
+            for line, style in zip(chart.series, styles, strict=True)
+        ],
     }
     look = {"field": "series", "type": "nominal", "title": None, "legend": legend if has_legend else None}
     return {channel: look | {"scale": {"domain": names, "range": values}} for channel, values in values.items()}

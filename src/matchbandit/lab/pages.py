@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Tone = Literal["good", "part", "bad", "plain"]
+MAX_SHORT_CELL = 24
+"""Characters of a cell that is not a sentence."""
 _NUMBER = re.compile(
     r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
 )
@@ -61,6 +63,12 @@ class Table:
         """Groups of rows with their headlines; a table without `group_by` is one group."""
         at = self.heads.index(self.group_by) if self.group_by else None
         return [(name, [*rows]) for name, rows in groupby(self.rows, lambda row: "" if at is None else str(row[at]))]
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether several columns hold sentences, so that on a phone each row is a card."""
+        longest = [max((len(str(row[at])) for row in self.rows), default=0) for at in range(len(self.heads))]
+        return sum(length > MAX_SHORT_CELL for length in longest) > 1
 
     def _is_numeric(self, column: int) -> bool:
         cells = [str(row[column]) for row in self.rows if str(row[column]) not in ("", "–")]

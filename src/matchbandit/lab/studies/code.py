@@ -19,6 +19,7 @@ from types import FunctionType
 from typing import Any
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.extras import need
 from matchbandit.fingerprint import fingerprint
 from matchbandit.lab.studies.study import Point
 from matchbandit.user_code import MAIN, is_installed, load_object, module_of
@@ -60,15 +61,21 @@ _imported: dict[str, tuple[Any, str]] = {}
 
 def _part_digest(name: str) -> str:
     """Return a digest of a user's policy or family: of its module with all that it imports from its folder."""
-    load_object(name, "a policy or family")
+    part = load_object(name, "a policy or family")
     module = sys.modules[module_of(name)]
     if module_of(name) == MAIN:
-        return _code_of(load_object(name, "a policy or family"))
+        return _sent.get(name) or _code_of(part)
     spec, digest = _imported.get(module_of(name), (None, ""))
     if spec is not module.__spec__:  # it was imported, or reloaded, since
-        digest = _digest(*(f"{path}\0{ast.unparse(ast.parse(text))}" for path, text in user_files(module_of(name))[1].items()))
+        digest = _digest(
+            *(f"{path}\0{ast.unparse(ast.parse(text))}" for path, text in user_files(module_of(name))[1].items())
+        )
         _imported[module_of(name)] = module.__spec__, digest
     return digest
+
+
+_sent: dict[str, str] = {}
+"""In a worker, the digests of what was defined in the script or notebook that has sent it."""
 
 
 def user_files(name: str) -> tuple[Path, dict[str, str]]:
@@ -81,7 +88,8 @@ def user_files(name: str) -> tuple[Path, dict[str, str]]:
     else:
         finder = ModuleFinder([str(root)])
         finder.import_hook(name)
-        files = {Path(module.__file__) for module in finder.modules.values() if module.__file__}
+        modules: Iterable[Any] = finder.modules.values()
+        files = {Path(module.__file__) for module in modules if module.__file__}
     return root, {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(files)}
 
 
@@ -102,11 +110,12 @@ class UserCode:
         names = {name for point in points for name in point.user_parts}
         files = [user_files(module) for module in sorted({*map(module_of, names)} - {MAIN})]
         own = [(root, texts) for root, texts in files if not is_installed(root)]
-        mine = {name: load_object(name, "a policy or family") for name in names if module_of(name) == MAIN}
+        mine = [name for name in sorted(names) if module_of(name) == MAIN]
+        parts = {name: (load_object(name, "a policy or family"), _part_digest(name)) for name in mine}
         return cls(
             tuple(item for _, texts in own for item in texts.items()),
             tuple(str(root) for root, _ in own),
-            _by_value(mine) if mine else b"",
+            _by_value(parts) if parts else b"",
             (socket.gethostname(), os.getpid()),
         )
 
@@ -130,13 +139,13 @@ def _install(files: tuple[tuple[str, str], ...], roots: tuple[str, ...] | None, 
     for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for name, part in (pickle.loads(main) if main else {}).items():
+    for name, (part, digest) in (pickle.loads(main) if main else {}).items():
         setattr(sys.modules[MAIN], name.partition(":")[2], part)
+        _sent[name] = digest
 
 
 def _by_value(parts: dict[str, Any]) -> bytes:
-    import cloudpickle  # noqa: PLC0415  # comes with loky
-
+    cloudpickle = need("cloudpickle", "a study of a policy in a script or notebook")  # comes with loky
     try:
         data: bytes = cloudpickle.dumps(parts)
     except Exception as error:
@@ -154,7 +163,7 @@ def _code_of(part: Any) -> str:
         function = getattr(value, "__func__", getattr(value, "fget", value))
         if isinstance(function, FunctionType) or hasattr(function, "py_func"):
             texts.append(f"{name} {fingerprint(function)}")
-        elif not name.startswith("__"):
+        elif isinstance(value, int | float | str | tuple) and not name.startswith("__"):
             texts.append(f"{name} {value!r}")
     return _digest(*texts)
 
