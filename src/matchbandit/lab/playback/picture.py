@@ -50,6 +50,9 @@ LABELS: dict[str, Row] = {
 }
 
 
+ARROW = LABELS["side"] | {"xytext": (1, 0)}
+
+
 def draw(recording: Recording) -> Figure:
     """Return the whole picture."""
     with style.context([{"font.family": "DejaVu Sans", "text.parse_math": False}], after_reset=True):
@@ -164,8 +167,8 @@ def _draw_layer(axes: Axes, kind: str, rows: list[Row]) -> None:
             table[round(row["y"] + 0.5), round(row["x"] + 0.5)] = row["shade"]
         axes.imshow(table, cmap="Blues", vmin=0, vmax=1)
     elif kind == "interval":
-        ends = ([row[key] for row in rows] for key in ("y", "x", "x2"))
-        axes.hlines(*ends, [_colour(row) for row in rows], linewidth=2.6)
+        y, low, high = ([row[key] for row in rows] for key in ("y", "x", "x2"))
+        axes.hlines(y, low, high, colors=[_colour(row) for row in rows], linewidth=2.6)
     else:
         for row in rows:
             _draw_row(axes, kind, row, _colour(row))
@@ -185,11 +188,10 @@ def _draw_row(axes: Axes, kind: str, row: Row, colour: str) -> None:
         style: Row = {"markersize": size, "markerfacecolor": inside or colour, "markeredgecolor": edge or colour}
         axes.plot([row["x"]], [row["y"]], marker, markeredgewidth=0.4 if kind == "best" else 1.0, zorder=3, **style)
     elif kind == "arrow":
-        style = {"fontsize": SMALL, "textcoords": "offset points"} | LABELS["side"] | {"xytext": (1, 0)}
-        axes.annotate("◂", (1, row["y"]), **style)
+        axes.annotate("◂", (1, row["y"]), fontsize=SMALL, textcoords="offset points", **ARROW)
     elif kind in LABELS and row.get("room", 1.0) > LETTER_WIDTH * len(row["label"]):
-        style = {"color": colour, "fontsize": TINY, "textcoords": "offset points"} | LABELS[kind]
-        axes.annotate(row["label"], (row.get("x", 1), row.get("y", 1)), **style)
+        place = row.get("x", 1), row.get("y", 1)
+        axes.annotate(row["label"], place, color=colour, fontsize=TINY, textcoords="offset points", **LABELS[kind])
 
 
 def _rectangle(row: Row, **style: Any) -> Rectangle:
