@@ -10,6 +10,7 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib import style as mpl_style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -69,10 +70,12 @@ def plot(chart: Chart, ax: Axes | None = None) -> Axes:
 
         with mpl_style.context([_STYLE], after_reset=True):
             return _compose(chart, plt.figure())
-    entries = _draw(chart, ax)
-    if entries:
-        ax.legend(entries.values(), entries)
-    ax.set(title=chart.title, ylabel=chart.x_label if chart.categories else chart.y_label)
+    with rc_context({"text.parse_math": False}):  # a name may hold $
+        entries = _draw(chart, ax)
+        if entries:
+            ax.legend(entries.values(), entries)
+    ax.set_title(chart.title, parse_math=False)
+    ax.set_ylabel(chart.x_label if chart.categories else chart.y_label, parse_math=False)
     return ax
 
 
@@ -106,9 +109,10 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
         figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
     names = chart.categories or [text.get_text() for text in ax.texts if isinstance(text, _EndLabel)]
     tall = sum((0.15 if chart.categories else 0.0) + LINE_HEIGHT * (1 + _wrapped(name).count("\n")) for name in names)
+    height = max(0.8 if chart.categories else HEIGHT, tall)
+    figure.set_figheight(height + 2)
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # the style sets it
-    beside = figure.get_figheight() * (1 - ax.get_position().height)
-    figure.set_figheight(beside + max(0.8 if chart.categories else HEIGHT, tall))
+    figure.set_figheight((height + 2) * (1 - ax.get_position().height) + height)
     return ax
 
 
@@ -125,7 +129,7 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
     handles = [_draw_series(chart, ax, line, style) for line, style in zip(chart.series, styles, strict=True)]
     _set_limits(chart, ax, before)
     _set_ticks(chart, ax, styles)
-    ax.set_xlabel(chart.y_label if flat else chart.x_label)
+    ax.set_xlabel(chart.y_label if flat else chart.x_label, parse_math=False)
     for rule in chart.rules:
         _draw_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
     pairs = zip(chart.series, styles, strict=True)
@@ -229,7 +233,7 @@ def _set_ticks(chart: Chart, ax: Axes, styles: Sequence[Style]) -> None:
     if not chart.categories:
         _number(along, log=chart.x_log, ticks=chart.x_ticks)
         return
-    ax.set_yticks(range(len(chart.categories)), [_wrapped(name) for name in chart.categories])
+    ax.set_yticks(range(len(chart.categories)), [_wrapped(name) for name in chart.categories], parse_math=False)
     ax.tick_params(axis="y", length=0)
     if not chart.has_shared_categories:
         colours = {
