@@ -5,6 +5,7 @@ This is the only module of the lab that knows how results are stored.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -92,7 +93,9 @@ class RunTable:
 
     def with_columns(self, columns: Mapping[str, ArrayLike]) -> "RunTable":
         """Add or replace columns; a single value is repeated."""
-        new = {name: [value] * len(self) if np.ndim(value) == 0 else value for name, value in columns.items()}
+        new: dict[str, Any] = {
+            name: [value] * len(self) if np.ndim(value) == 0 else value for name, value in columns.items()
+        }
         return RunTable({**self._columns, **new})
 
     def select(self, rows: NDArray[Any]) -> "RunTable":
@@ -157,7 +160,7 @@ class RunTable:
         if name not in self._codes:
             values = self[name].tolist()
             places: dict[Any, int] = {}
-            codes = [places.setdefault(None if value != value else _hashable(value), len(places)) for value in values]
+            codes = [places.setdefault(_hashable(value), len(places)) for value in values]
             self._codes[name] = list(places), np.array(codes, dtype=np.intp)
         return self._codes[name]
 
@@ -248,4 +251,6 @@ def _concatenate(parts: list[Any]) -> NDArray[Any]:
 def _hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, float) and isnan(value):
+        return None
     return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from matchbandit.lab.studies import code
-from matchbandit.lab.studies.study import Study
 
 import matchbandit
+from matchbandit.lab.studies import code
+from matchbandit.lab.studies.study import Study
 
 PACKAGE = Path(matchbandit.__file__).parent
 

@@ -6,13 +6,14 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+
 from matchbandit.errors import MatchbanditError
 from matchbandit.lab.studies.folder import StudyFolder
 from matchbandit.lab.studies.study import Study
 
 SMALL = Study(
-    name="small", problem={"family": "spiked", "n": 3, "u1": 0.9}, sweep={"gap": [0.5, 0.6]}, policies=["pair-elim", "uts"],
-    horizon=300, runs=4, seed=7, checkpoints=[10],
+    name="small", problem={"family": "spiked", "n": 3, "u1": 0.9}, sweep={"gap": [0.5, 0.6]},
+    policies=["pair-elim", "uts"], horizon=300, runs=4, seed=7, checkpoints=[10],
 )  # fmt: skip
 
 

@@ -10,15 +10,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.lab.studies.folder import StudyFolder
 from matchbandit.lab.studies.run import StoppedStudy, run_study
 from matchbandit.lab.studies.study import Study
 
-import matchbandit as mb
-
 SPIKED = {"family": "spiked", "n": 3, "u1": 0.9}
-SMALL = Study(name="small", problem=SPIKED, sweep={"gap": [0.5, 0.6]}, policies=["pair-elim"], horizon=300, runs=5, seed=7)
+SMALL = Study(
+    name="small", problem=SPIKED, sweep={"gap": [0.5, 0.6]}, policies=["pair-elim"], horizon=300, runs=5, seed=7
+)
 POLICY = """\
 from matchbandit.policies.pair.pair_elim import PairElim
 from own_share import LIMIT
@@ -59,7 +61,9 @@ def own(tmp_path, monkeypatch):
             del sys.modules[name]
         (folder / "own_policy.py").write_text(POLICY)
         (folder / "own_share.py").write_text(f"LIMIT = {limit}\n")
-        return Study(name="own", problem={"u": [0.9, 0.3], "v": [0.8, 0.4]}, policies=["own_policy:Mine"], horizon=500, runs=4)
+        return Study(
+            name="own", problem={"u": [0.9, 0.3], "v": [0.8, 0.4]}, policies=["own_policy:Mine"], horizon=500, runs=4
+        )
 
     yield write
     for name in [name for name in sys.modules if name.startswith("own_")]:
@@ -206,7 +210,16 @@ gap = [0.5, 0.6, 0.7]
 
 
 def start(folder, *options):
-    command = [sys.executable, "-m", "matchbandit", "run", str(folder / "longer.toml"), "--out", str(folder / "out"), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "matchbandit",
+        "run",
+        str(folder / "longer.toml"),
+        "--out",
+        str(folder / "out"),
+        *options,
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -23,8 +23,7 @@ MIN_OPTION_VALUES = 3
 MAX_TICKS = 12
 MAX_VARIANTS_PER_COLOUR = 3
 """Variants of a policy that share its colour; more get a colour each."""
-MAX_TEXT = 40
-"""Characters of a value in a title or caption."""
+UNNAMED = ("family", "problem", "task", "rewards")
 SIGNS = {"delta": "δ", "epsilon": "ε"}
 X_LABELS = {"horizon": "horizon T", "delta": "1/δ", "epsilon": "ε", "budget": "budget, in rounds"}
 OVER = {"round": "over the rounds", "horizon": "over the horizon", "budget": "over the budget", "policy": "by policy"}
@@ -123,14 +122,9 @@ def measured_column(study: Study) -> str:
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
-    """Format settings for titles and captions.
-
-    >>> settings_text({"family": "spiked", "gap": 0.5, "delta": 0.05})
-    'spiked, gap = 0.5, δ = 0.05'
-    """
-    texts = {key: value_text(value, MAX_TEXT) for key, value in settings.items()}
-    plain = ("family", "problem", "task", "rewards")
-    return ", ".join(text if key in plain else f"{SIGNS.get(key, key)} = {text}" for key, text in texts.items())
+    """Format settings for titles and captions: `spiked, gap = 0.5, δ = 0.05`."""
+    names = {key: f"{SIGNS.get(key, key)} = " for key in settings} | {key: "" for key in UNNAMED}
+    return ", ".join(f"{names[key]}{value_text(value)}" for key, value in settings.items())
 
 
 def _is_number(value: Any) -> bool:

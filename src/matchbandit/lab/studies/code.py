@@ -19,6 +19,7 @@ from types import FunctionType
 from typing import Any
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.extras import need
 from matchbandit.fingerprint import fingerprint
 from matchbandit.lab.studies.study import Point
 from matchbandit.user_code import MAIN, is_installed, load_object, module_of
@@ -66,9 +67,13 @@ def _part_digest(name: str) -> str:
         return _sent.get(name) or _code_of(part)
     spec, digest = _imported.get(module_of(name), (None, ""))
     if spec is not module.__spec__:  # it was imported, or reloaded, since
-        digest = _digest(*(f"{path}\0{ast.unparse(ast.parse(text))}" for path, text in user_files(module_of(name))[1].items()))
+        digest = _digest(
+            *(f"{path}\0{ast.unparse(ast.parse(text))}" for path, text in user_files(module_of(name))[1].items())
+        )
         _imported[module_of(name)] = module.__spec__, digest
     return digest
+
+
 _sent: dict[str, str] = {}
 """In a worker, the digests of what was defined in the script or notebook that has sent it."""
 
@@ -83,7 +88,8 @@ def user_files(name: str) -> tuple[Path, dict[str, str]]:
     else:
         finder = ModuleFinder([str(root)])
         finder.import_hook(name)
-        files = {Path(module.__file__) for module in finder.modules.values() if module.__file__}
+        modules: Iterable[Any] = finder.modules.values()
+        files = {Path(module.__file__) for module in modules if module.__file__}
     return root, {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(files)}
 
 
@@ -139,8 +145,7 @@ def _install(files: tuple[tuple[str, str], ...], roots: tuple[str, ...] | None, 
 
 
 def _by_value(parts: dict[str, Any]) -> bytes:
-    import cloudpickle  # noqa: PLC0415  # comes with loky
-
+    cloudpickle = need("cloudpickle", "a study of a policy in a script or notebook")  # comes with loky
     try:
         data: bytes = cloudpickle.dumps(parts)
     except Exception as error:
