@@ -220,3 +220,15 @@ def test_save_that_fails_leaves_the_former_file(tmp_path, monkeypatch):
         CHARTS["rounds"].save(file)
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert file.read_text() == "former"
+
+
+def test_plot_of_what_is_not_proved_has_hollow_markers():
+    proved, other = line("uts", [1, 2], [1, 2], key="uts"), line("cucb", [1, 2], [2, 3], key="cucb", is_hollow=True)
+    filled, hollow = (drawn for drawn in chart(proved, other).plot().lines if len(drawn.get_xdata()) == 2)
+    assert filled.get_markerfacecolor() == filled.get_color()
+    assert hollow.get_markerfacecolor() != hollow.get_color()
+
+
+def test_plot_on_a_figure_of_its_own_shows_the_caption():
+    caption = "Mean and 5–95 % of 20 runs, seed 7."
+    assert caption in [text.replace("\xa0", " ") for text in words(chart(curve("uts", 100), caption=caption).plot())]
