@@ -104,7 +104,7 @@ def test_mistakes_end_in_one_line_and_exit_code_2(run):
         ("gaps.toml", "--part-runs", "5000"): "part_runs must be a whole number, between 1 and 2000; got 5000",
         ("gaps.toml", "--workers", "x"): "--workers",
         ("gaps.toml", "--out", ""): "the folder of a study needs a name",
-        ("gaps.toml", "--out", "file"): "cannot write into the folder 'file': File exists",
+        ("gaps.toml", "--out", "file"): "cannot write into the folder 'file': Not a directory",
     }.items():
         code, out, err = run(*words)
         assert (code, out) == (2, ""), words

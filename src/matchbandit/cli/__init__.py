@@ -209,6 +209,5 @@ def _silence_stdout() -> None:
 
 
 def _exit_with(message: str, code: int) -> NoReturn:
-    lines = [" ".join(line.split()) for line in message.splitlines() if line.strip()]  # of a study, one for each mistake
-    typer.echo("\n".join(f"error: {line}" for line in lines or [""]), err=True)
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
     sys.exit(code)
