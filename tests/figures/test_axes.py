@@ -81,6 +81,8 @@ CHARTS = {
     "a long legend": chart(*(curve(f"{name}, {LONG}", 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3])),
                            title=f"{LONG}: {LONG}", caption=f"{LONG}. {LONG}. {LONG}; 20 runs, seed 7."),
     "long words": chart(*(curve(f"{k}{'x' * 90}", 1e4, k + 1) for k in range(4))),
+    "signs": chart(*(curve(f"${k}_{{x$", 1e4, k + 1, key="uts") for k in range(3)), title="$_{", caption="$5 & $6"),
+    "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(40))),
     "long categories": chart(line(LONG, [0], [3], kind="points"), categories=(LONG, "x" * 90)),
     "rules": chart(curve("a", 1e5), rules=(*(Rule(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
                                            Rule(5, "a level", axis="y"), Rule(5.1, "another", axis="y"))),
@@ -178,8 +180,8 @@ def test_plot_on_a_users_axes_leaves_their_figure_and_makes_room_for_names():
     crowded = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)), x_log=True, y_log=True)
     assert crowded.plot(axes[0, 0]) is axes[0, 0]
     chart(curve("a", 1e4, 0.1)).plot(axes[0, 1])
-    for ax in axes[1]:
-        CHARTS["categories"].plot(ax)
+    for ax, name in zip(axes[1], ("signs", "categories"), strict=True):
+        CHARTS[name].plot(ax)
     figure.draw_without_rendering()
     assert figure.get_size_inches().tolist() == [9, 7]
     assert (axes[0, 0].get_title(), axes[0, 0].get_ylabel()) == ("Regret over the rounds", "regret")
@@ -189,6 +191,12 @@ def test_plot_on_a_users_axes_leaves_their_figure_and_makes_room_for_names():
     chart(curve("a", 1e4, 9)).plot(twice := plt.figure().add_subplot())
     chart(curve("b", 1e3)).plot(twice)
     assert (twice.get_xlim()[1], twice.get_ylim()[1]) > (1e4, 9 * np.log(1e4))
+
+
+def test_plot_on_dark_axes_takes_the_colours_for_them():
+    with plt.style.context("dark_background"):
+        ax = CHARTS["rounds"].plot(plt.figure().add_subplot())
+    assert [part.get_color() for part in ax.lines] == [look.dark for look in styles_of(CHARTS["rounds"])]
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

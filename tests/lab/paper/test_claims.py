@@ -65,13 +65,6 @@ def test_ratio_grows_if_it_is_a_trend_whose_largest_value_is_at_the_end(means, o
     assert ratio_grows("gap", "Δ", "theirs", "ours")(rows).outcome == outcome
 
 
-def test_ratio_grows_names_a_peak_before_the_end():
-    verdict = ratio_grows("gap", "Δ", "b", "a")(around({"a": [1, 1, 1, 1], "b": [1, 2, 3, 2.5]}, noise=0.0))
-    assert verdict.measured == (
-        "ratio of mean regrets 1.00 at Δ = 0.5, 3.00 at 0.7, 2.50 at 0.8; rank correlation 0.80"
-    )
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs", "paired", "is_below"),
     [
@@ -166,11 +159,3 @@ def test_published_numbers_are_those_of_the_authors_notebooks():
     last = in_time.where(label=SAM)
     assert [last[name].tolist() for name in ("x", "mean", "p5", "p95")] == [[200_000], [1634], [1503], [1810]]
     assert {len(published(name)) for name in ("over-time", "over-gap", "over-u1")} == {20, 16, 12}
-
-
-def test_published_means_of_players_that_never_split_are_those_of_whole_tournaments():
-    # u = .1 .1 0 0: the best matching pays 0.01, a tournament of three rounds 0.01 once.
-    first, second = published("over-n")["mean"][:2]
-    assert first == int(200_000 * (0.01 - 0.01 / 3))
-    # u = .2 .2 .1 .1 0 0: 0.05 at best; all pairs together pay 0.04 + 0.01 + 4 · 0.02 = 0.13 in five rounds.
-    assert second == round(200_000 * (0.05 - 0.13 / 5))

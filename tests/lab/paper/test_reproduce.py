@@ -42,7 +42,7 @@ def drawn(monkeypatch):
     monkeypatch.setattr(declarations, "study_settings", lambda: STUDIES)
     monkeypatch.setattr(module, "BESIDE", ("b",))
     times = {"authors_rates": {"pair-elim": {"8": 1.0}}, "seconds_per_run": {"a": 0.5, "b": 0.5}}
-    monkeypatch.setattr(module, "_times", lambda: times)
+    monkeypatch.setattr(module, "read_toml", lambda _: times)
     pictures = []
 
     def save(chart, path):

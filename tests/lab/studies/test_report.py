@@ -170,3 +170,9 @@ def test_report_command_writes_page_and_picture_and_refuses_other_folders(gaps, 
     ):
         code, text = typed(*words)
         assert (code, error in text, "Traceback" in text) == (2, True, False)
+
+
+def test_report_has_a_chart_for_each_of_long_values_that_are_cut_to_equal_texts(tmp_path):
+    sweep = {"u": [[0.9] + [0.5] * 30 + [last] for last in (0.1, 0.2)]}
+    study = Study(name="long", problem={}, policies=["rank1-thompson"], sweep=sweep, horizon=20, runs=1)
+    assert len(page_of(study.run(tmp_path / "long", workers=1).path, tmp_path).find_all("figure")) == 2

@@ -127,6 +127,12 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{names[key]}{value_text(value)}" for key, value in settings.items())
 
 
+def _is_at(point: Point, fixed: Mapping[str, Any]) -> bool:
+    """Whether a point has these values of what varies; lists are tuples in tables."""
+    values = {key: (point.sweep.get(key), value) for key, value in fixed.items() if key != "task"}
+    return all(np.array_equal(a, b) if isinstance(a, list) else a == b for a, b in values.values())
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -135,8 +141,7 @@ def _chart(panel: Panel) -> Chart:
     """Build one chart: a line for each policy with its options."""
     study, x, column = panel.study, panel.x, measured_column(panel.study)
     goal: Goal = "regret" if column == "regret" else "identification"
-    chosen = {key: value for key, value in panel.fixed.items() if key != "task"}
-    point = next(point for point in study.points if all(point.sweep.get(key) == chosen[key] for key in chosen))
+    point = next(point for point in study.points if _is_at(point, panel.fixed))
     options = [key for key in sweep_keys(study)[1] if key != x]
     variants = {_label(values): runs for values, runs in panel.runs.split("policy", *options)}
     policies = [runs["policy"][0] for runs in variants.values()]
