@@ -46,17 +46,11 @@ def go_to(page, frame):
     page.locator("#time").evaluate(f"e => {{ e.value = {frame}; e.dispatchEvent(new Event('input')); }}")
 
 
-def drawn(page, panel, keys):
-    """The rows with these keys that a chart draws now."""
-    page.wait_for_function("Object.keys(tables).length > 0")
+def intervals(page):
+    """The ends of the bars that show what decided."""
+    page.wait_for_function("views.size > 0 && [...views.keys()].some((host) => host.closest('#decisions'))")
     return page.evaluate(
-        """([panel, keys]) => {
-            const view = views.get(document.querySelector(`#${panel} .chart`));
-            const names = tables[panel].map((columns, k) => [String(k), Object.keys(columns)]);
-            const [name] = names.find(([, columns]) => keys.every((key) => columns.includes(key)));
-            return view.data(name).map((row) => keys.map((key) => row[key]));
-        }""",
-        [panel, keys],
+        "views.get(document.querySelector('#decisions .chart')).data('interval').map((row) => [row.x, row.x2])"
     )
 
 
@@ -122,12 +116,11 @@ def test_page_draws_what_decided_at_the_frame_of_the_decision(name, recorded, vi
     for k, frame in enumerate(run.frames):
         if frame.decisions:
             go_to(page, k)
-            ends = drawn(page, "decisions", ["x", "x2"])
-            expected: list[tuple[float, float]] = []
-            for one in frame.decisions[:4]:
-                expected += [] if one["by"] is None else [(one["by_low"], one["by_high"])]
-                expected.append((one["low"], one["high"]))
-            assert ends == [pytest.approx(each, rel=1e-4) for each in expected]
+            expected = [
+                (one[f"{by}low"], one[f"{by}high"]) for one in frame.decisions[:4] for by in ("by_", "") if "by" in one
+            ]
+            expected = [(0, max(0, link["evidence"])) for link in frame.links] or expected
+            assert intervals(page) == [pytest.approx(each, rel=1e-4) for each in expected]
             texts = [plain(text) for text in page.locator("#decided li").all_inner_texts()]
             assert texts == [one["text"] for one in frame.decisions]
 

@@ -43,13 +43,11 @@ def watch(
     reading: dict[str, Any],
 ) -> Output:
     """Record one run as a picture and a page that plays it back."""
-    title = f"watching {policy}"
-    with stage(f"{title}: loading"):
-        from matchbandit.lab.playback.record import playback_paths
+    with stage(f"watching {policy}: loading"):
+        from matchbandit.lab.playback.record import playback_files
         from matchbandit.lab.playback.record import watch as record
         from matchbandit.policies import policy as named
-
-    playback_paths(out)
+    playback_files(out)
     spec = named(policy, **merge_settings("--option", option))
     if log is not None and (u, v, family, param) != (None,) * 4:
         raise MatchbanditError("--log takes the place of --u, --v, --family and --param. Leave these out.")
@@ -58,18 +56,16 @@ def watch(
     problem = make_problem(u, v, family, param, rewards) if log is None else read_past(log, reading)
     settings: dict[str, Any] = {"delta": delta, "epsilon": epsilon, "budget": budget, "seed": seed, "frames": frames}
     settings |= {"horizon": horizon, "max_rounds": max_rounds, "rewards": None if log is None else rewards}
-    with bar(title) as advance:
+    with bar(f"watching {policy}") as advance:
         run = record(problem, spec, **settings, progress=lambda *at: advance("rounds", *at))
-    with stage(f"{title}: drawing"):
-        paths = [str(path) for path in run.save(out)]
+    with stage(f"watching {policy}: drawing"):
+        files = [str(file) for file in run.save(out)]
+    shown = dict.fromkeys((*run.events, run.frames[-1]))
+    lines = [run.title, run.caption, *(f"– {frame.sentence}" for frame in shown)]
+    lines += [f"{len(run.frames)} frames: the picture is {files[0]} and {files[1]}; open {files[2]} to play it back"]
 
     def report() -> None:
-        print_wrapped(run.title)
-        print_wrapped(run.caption)
-        for frame in run.frames:
-            if frame.is_event or frame is run.frames[-1]:
-                print_wrapped(frame.sentence, indent=2, first="–")
-        pictures = f"the picture is {paths[0]} and {paths[1]}"
-        print_wrapped(f"{len(run.frames)} frames: {pictures}; open {paths[2]} to play it back")
+        for line in lines:
+            print_wrapped(line)
 
-    return Output(run.describe() | {"files": paths}, report)
+    return Output(run.tables | {"files": files}, report)

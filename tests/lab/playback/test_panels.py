@@ -13,7 +13,7 @@ def run():
 
 
 def test_plays_shades_are_roots_of_the_shares_of_rounds_since_the_frame_before(run):
-    cells = dict(panels.plays(run, range(len(run.frames))).layers)["cell"]
+    cells = panels.plays(run, range(len(run.frames))).layers["cell"]
     for number in (1, len(run.frames) - 1):
         before, now = run.frames[number - 1 : number + 1]
         table = np.zeros((3, 2))
@@ -25,16 +25,18 @@ def test_plays_shades_are_roots_of_the_shares_of_rounds_since_the_frame_before(r
 
 def test_estimates_of_a_posterior_reach_two_standard_deviations(run):
     last = len(run.frames) - 1
-    intervals = [row for row in dict(panels.estimates(run).layers)["interval"] if row["frame"] == last]
+    intervals = [row for row in panels.estimates(run).layers["interval"] if row["frame"] == last]
     for row, edge in zip(intervals, run.shown, strict=True):
         mean, plays = (row["low"] + row["high"]) / 2, run.frames[last].plays[edge]
         if row["low"] > 0 and row["high"] < 1:  # not cut off; the prior is uniform
             assert (row["high"] - row["low"]) / 4 == pytest.approx(np.sqrt(mean * (1 - mean) / (plays + 3)))
 
 
-def test_decisions_of_the_picture_are_the_final_ones_first():
+def test_decisions_show_until_the_next_ones_what_was_compared():
     run = mb.watch(SLOTS, "pair-elim", horizon=10**6, seed=1)
-    final = {one["text"] for one in run.tables["decisions"] if one["window"] is None}
-    shown = dict(panels.decisions(run, len(final), at_once=False).layers)["name"]
-    assert len(final) > 1
-    assert {row["text"] for row in shown} == final
+    shown = panels.decisions(run).layers["interval"]
+    for number in range(len(run.frames)):
+        last = next((frame for frame in reversed(run.frames[: number + 1]) if frame.decisions), None)
+        ends = [(row["x"], row["x2"]) for row in shown if row["frame"] <= number < row["until"]]
+        compared = last.decisions[: panels.MAX_DECISIONS] if last else []
+        assert ends == [(one[f"{by}low"], one[f"{by}high"]) for one in compared for by in ("by_", "")]

@@ -86,7 +86,7 @@ def test_watch_pair_elim_frames_tell_every_elimination_and_the_end_of_every_wind
     assert len(shown) == len(alone.eliminations[0]) > 2
     for before, now in pairwise(run.frames):
         for one in now.decisions:
-            assert f"{one['item']} is eliminated" in now.sentence
+            assert f"{one['item']} is eliminated by" in now.sentence
             assert (before.active[one["item"]], now.active[one["item"]]) == (True, False)
         if now.window != before.window:
             out = [e for e in alone.eliminations[0] if e.window == before.window]
@@ -117,7 +117,7 @@ def test_watch_clusters_split_when_the_policy_separates_them(monkeypatch):
         (f"player {i}", f"player {j}", means[i] - radius, means[j] + radius) for i, j, means, radius in comparisons
     ]
     alone = mb.simulate(players, "adaptive-matching", horizon=10**6, seed=1)
-    assert [(event.round, [sorted(players) for players, _ in event.clusters]) for event in run.events] == [
+    assert [(event.round, [sorted(players) for players in event.clusters]) for event in run.events] == [
         (at, clusters) for at, clusters in alone.splits[0]
     ]
     for frame in run.events:
@@ -147,7 +147,7 @@ def test_watch_certificates_come_with_the_evidence_that_the_policy_holds(monkeyp
             assert link["certified"] == (link["evidence"] >= threshold)
         for one in frame.decisions:
             assert frame.is_event
-            assert one["high"] >= one["threshold"] == threshold
+            assert one["evidence"] >= one["threshold"] == threshold
     assert all(link["certified"] for link in run.frames[-1].links)
 
 
@@ -159,7 +159,7 @@ def test_watch_posteriors_lie_around_the_truth_on_the_scale_of_the_policy():
     slots = mb.watch(SLOTS, "rank1-thompson", horizon=10**4, seed=2, frames=5)
     ratios = [slots.ticks[item] / slots.truths[item] for item in slots.truths]
     assert ratios[:3] == pytest.approx([ratios[0]] * 3)
-    assert ratios[0] * ratios[3] == pytest.approx(1, abs=0.05)  # products are those of the problem
+    assert ratios[0] * ratios[3] == pytest.approx(1)  # products are those of the problem
 
 
 def test_watch_identification_ends_with_its_verdict():
@@ -172,13 +172,6 @@ def test_watch_identification_ends_with_its_verdict():
     assert "δ = 0.1, ε = 0.1" in run.caption
     wrong = mb.watch(mb.Bipartite(u=[0.5, 0.6], v=[0.5]), "uniform", horizon=1, seed=0).frames[-1]
     assert wrong.sentence.endswith("the policy recommends (0, 0), which is wrong: the best is (1, 0).")
-
-
-def test_watch_means_without_a_product_have_averages_for_truths():
-    run = mb.watch(mb.Means([[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]]), "kl-ucb", horizon=500, seed=1)
-    expected = {"row 1": 0.6, "row 0": 0.4, "column 0": 0.85, "column 1": 0.45, "column 2": 0.2}
-    assert run.truths == pytest.approx(expected)
-    assert run.truth == "true mean over all opponents"
 
 
 class Nothing(NamedTuple):
@@ -212,7 +205,7 @@ class Alternating(mb.RoundPolicy):
 @pytest.mark.filterwarnings("ignore:the functions of alternating are plain")
 def test_watch_a_policy_that_explains_nothing_shows_its_plays():
     run = mb.watch(SLOTS, mb.policy(Alternating), horizon=600, seed=1, frames=10)
-    assert (run.story, run.frames[-1].plays.tolist()) == ("pairs", [100] * 6)
+    assert (run.story, run.frames[-1].plays.tolist()) == ("plays", [100] * 6)
     note = "This policy reports no estimates. Vertical tick: true mean, which the policy does not know."
     assert note in run.page()
     assert note in " ".join(run.plot()._supxlabel.get_text().split())
@@ -260,7 +253,7 @@ def test_recorder_in_the_middle_of_a_game_counts_from_there_and_uses_names():
     assert run.frames[0].sentence == "The recording begins after 5 rounds."
     assert (run.frames[-1].round, run.frames[-1].plays.sum()) == (7, 1)
     assert run.order == ["tea", "milk", "hot", "cold"]
-    with pytest.raises(mb.MatchbanditError, match="needs names for 2 and 2 items; got 4"):
+    with pytest.raises(mb.MatchbanditError, match="needs 2 and 2 names, side by side; got 4"):
         Recorder(learner, names=[["tea", "milk", "hot", "cold"]])
 
 
@@ -291,9 +284,9 @@ def test_watch_a_log_asks_what_a_policy_knows_after_each_part_of_it():
     ("words", "policy", "more"),
     [
         ("unknown policy 'pair-elm'; did you mean 'pair-elim'?", "pair-elm", {"horizon": 10}),
-        ("watching pair-elim needs a horizon", "pair-elim", {}),
-        ("max_rounds is for identification", "pair-elim", {"horizon": 10, "max_rounds": 10}),
-        ("identifies here and ends with its answer: leave horizon out", "track-and-stop", {"horizon": 10}),
+        ("pair-elim plays to a horizon: give horizon=", "pair-elim", {}),
+        ("plays to a horizon: give .* and no max_rounds", "pair-elim", {"horizon": 10, "max_rounds": 10}),
+        ("identifies here, and ends with its answer: leave horizon out", "track-and-stop", {"horizon": 10}),
         ("frames must be a whole number, between 2 and 1000; got 1", "pair-elim", {"horizon": 10, "frames": 1}),
         ("plays on monopartite graphs", "adaptive-matching", {"horizon": 10}),
         ("uts has no delta: it is for regret", "uts", {"delta": 0.1}),
@@ -322,9 +315,7 @@ def test_save_writes_a_picture_and_a_page_the_same_every_time(tmp_path):
     again.save(tmp_path / "think")
     assert [path.read_bytes() for path in paths] == first
     assert "default-src 'none'" in again.page()
-    html = again._repr_html_()
-    assert html.startswith("<figure><img")
-    assert "window 0 ends" in html
+    assert again._repr_png_() == first[1]
 
 
 @pytest.mark.parametrize("policy", ["adaptive-matching", "rank1-thompson", "rank1-certify", "cucb"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.lab.playback.sentences import Names, certificate_text, elimination_text, split_text
+from matchbandit.lab.playback.sentences import Names, comparison_text
 from matchbandit.policies import PlannedPolicy, Policy
 from matchbandit.policies.explanation import Elimination, Explanation
 from matchbandit.rewards import Counts, Floats
@@ -24,6 +24,8 @@ LAST_CHECK = (
     "bar: confidence interval of the average over all opponents at its last check (no bar: not checked yet); ring: "
     "that average now, which may leave the bar before the next check"
 )
+NOTHING: Row = {"active": True, "samples": 0, "estimate": None, "low": None, "high": None}
+"""What is known of an item or a pair that a policy does not report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +38,23 @@ class Frame:
     plays: Counts
     """Of each pair so far, in the order of `graph.pairs`."""
     items: list[Row]
-    """item, side, active, samples, estimate, low, high, cluster, chain: in the order of the graph, rows first."""
+    """item, side, active, samples, estimate, low, high: in the order of the graph, rows first."""
     pairs: Floats | None
     """Estimate, low and high of each pair, shape (3, pairs), NaN where unknown; None if nothing is reported."""
-    clusters: list[tuple[list[int], int]]
-    """The players of each cluster, best first, and its chain."""
+    clusters: list[list[int]]
+    """The players of each cluster, best first."""
     links: list[Row]
     """link, evidence, threshold, certified: what the policy must certify."""
-    decisions: list[Row]
-    """What was decided since the frame before. kind (elimination, split or certificate), text, item, by, on, window,
-    leaves, estimate, low, high, by_estimate, by_low, by_high, threshold: the numbers that were compared."""
     window: int | None
     phase: str
     recommendation: list[list[int]]
     done: bool
     meaning: str
     """What the intervals are."""
+    decisions: Sequence[Row] = ()
+    """What was decided since the frame before: kind, text, item. An elimination, or a split of a cluster, has what was
+    compared: by, on, window, estimate, low, high, by_estimate, by_low, by_high; an elimination also whether the item
+    `leaves`. A certificate has evidence and threshold."""
     is_event: bool = False
     """Whether something was decided, a window or a phase ended, or the policy stopped."""
     sentence: str = ""
@@ -62,10 +65,10 @@ class Frame:
         """Whether each item is active."""
         return {row["item"]: row["active"] for row in self.items}
 
-    def differs_from(self, before: "Frame") -> bool:
-        """Return whether activity, clusters, the window or the phase have changed."""
-        states = [(each.window, each.phase, each.clusters, each.active) for each in (self, before)]
-        return states[0] != states[1]
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What changes at an event only: the window, the phase, the clusters, and the activity."""
+        return self.window, self.phase, self.clusters, self.active
 
 
 class Observer:
@@ -102,93 +105,92 @@ class Observer:
             return
         while self._next is not None and at >= self._next:
             self._next = next(self._moments, None)
-        frame = self._frame(policy, policy.explain(), at, plays, regret())
-        has_changed = bool(self.frames) and frame.differs_from(self.frames[-1])
-        self.frames.append(replace(frame, is_event=bool(frame.decisions) or frame.done or has_changed))
+        explanation = policy.explain()
+        frame = _frame(self._names, explanation, at, plays, regret())
+        decisions = self._new_decisions(policy, explanation, frame)
+        is_event = bool(decisions) or frame.done or (bool(self.frames) and frame.state != self.frames[-1].state)
+        self.frames.append(replace(frame, decisions=decisions, is_event=is_event))
         self._seen = seen
         if self._progress is not None:
             self._progress(at)
 
-    def _frame(self, policy: Policy, explanation: Explanation, at: int, plays: Counts, regret: float | None) -> Frame:
-        details = explanation["details"]
-        chains = details.get("chains") or [[cluster["players"]] for cluster in explanation["clusters"]]
-        clusters = [(list(players), chain) for chain, of_chain in enumerate(chains) for players in of_chain]
-        items, item_meaning = _item_rows(self._names, explanation, clusters)
-        pairs, pair_meaning = _pair_table(self._names, explanation)
-        links = _link_rows(self._names, explanation)
-        frame = Frame(
-            round=at,
-            regret=regret,
-            plays=plays.copy(),
-            items=items,
-            pairs=pairs,
-            clusters=clusters,
-            links=links,
-            decisions=[],
-            window=(details.get("window") or {}).get("number"),
-            phase=str(details.get("phase", "")),
-            recommendation=explanation["recommendation"],
-            done=policy.done,
-            meaning=item_meaning or pair_meaning,
-        )
-        was_active = self.frames[-1].active if self.frames else {}
+    def _new_decisions(self, policy: Policy, explanation: Explanation, frame: Frame) -> list[Row]:
+        """Return what was decided since the last frame: who leaves first, then other comparisons, splits and links."""
+        before, names = self.frames[-1].active if self.frames else {}, self._names
         decisions = []
         for record in policy.eliminations[self._seen[0] :]:
-            item = self._names.item(record.side, record.item)
-            leaves = was_active.get(item, True) and not frame.active.get(item, True)  # a player needs two beaters
-            decisions.append(_comparison("elimination", record, self._names, leaves=leaves))
+            item = names.item(record.side, record.item)
+            leaves = before.get(item, True) and not frame.active.get(item, True)  # a player needs two beaters
+            verb = "is eliminated by" if leaves else "loses a comparison to"
+            decisions.append(_comparison("elimination", record, names, verb) | {"leaves": leaves})
         decisions.sort(key=lambda one: not one["leaves"])
-        for split in details.get("splits", [])[self._seen[1] :]:
+        for split in explanation["details"].get("splits", [])[self._seen[1] :]:
             for separation in split["separations"]:
-                decisions.append(_comparison("split", _separation(at, separation), self._names, leaves=False))
-        new = [link for link in links if link["certified"] and link["link"] not in self._certified]
-        self._certified -= {link["link"] for link in links if not link["certified"]}
-        self._certified |= {link["link"] for link in new}  # one that leaves the answer and returns is not new
-        return replace(frame, decisions=[*decisions, *map(_certificate, new)])
+                decisions.append(_comparison("split", _separation(separation), names, "is separated from"))
+        for link in frame.links:  # one that leaves the answer and returns is not new
+            name, evidence, threshold = link["link"], link["evidence"], link["threshold"]
+            if not link["certified"]:
+                self._certified.discard(name)
+            elif name not in self._certified:
+                self._certified.add(name)
+                text = f"{name} is certified: evidence {evidence:z.2f}, threshold {threshold:.2f}"
+                one = {"kind": "certificate", "text": text, "item": name, "evidence": evidence, "threshold": threshold}
+                decisions.append(one)
+        return decisions
 
 
 def thin_out(frames: Sequence[Frame], count: int) -> list[Frame]:
     """Keep all events, the first and the last frame, and about `count` in all, evenly spread in log time."""
     chosen = {k for k, frame in enumerate(frames) if frame.is_event} | {0, len(frames) - 1}
     times = np.log1p([frame.round for frame in frames])
-    for target in np.linspace(times[0], times[-1], max(0, count - len(chosen))):
-        nearest = int(np.abs(times - target).argmin())
-        if np.abs(times[sorted(chosen)] - times[nearest]).min() > (times[-1] - times[0]) / count / 3:
-            chosen.add(nearest)
-    return [frames[k] for k in sorted(chosen)]
+    targets = np.linspace(times[0], times[-1], max(0, count - len(chosen)))
+    return [frames[k] for k in sorted(chosen.union(int(np.abs(times - at).argmin()) for at in targets))]
 
 
-def _item_rows(names: Names, explanation: Explanation, clusters: list[tuple[list[int], int]]) -> tuple[list[Row], str]:
+def _frame(names: Names, explanation: Explanation, at: int, plays: Counts, regret: float | None) -> Frame:
+    details = explanation["details"]
+    items, item_meaning = _item_rows(names, explanation)
+    pairs, pair_meaning = _pair_table(names, explanation)
+    return Frame(
+        round=at,
+        regret=regret,
+        plays=plays.copy(),
+        items=items,
+        pairs=pairs,
+        clusters=[list(cluster["players"]) for cluster in explanation["clusters"]],
+        links=_link_rows(names, explanation),
+        window=(details.get("window") or {}).get("number"),
+        phase=str(details.get("phase", "")),
+        recommendation=explanation["recommendation"],
+        done=explanation["done"],
+        meaning=item_meaning or pair_meaning,
+    )
+
+
+def _item_rows(names: Names, explanation: Explanation) -> tuple[list[Row], str]:
     """Return a row for each item, and what the intervals are; players in clusters have the averages of these."""
-    graph, records = names.graph, {}
+    graph, known, meanings = names.graph, dict[int, Row](), []
     for record in explanation["items"]:
-        records[graph.item_at(record["side"], record["item"])] = record
-    for cluster in () if records else explanation["clusters"]:
-        radius = cluster.get("radius")
-        for player, mean in zip(cluster["players"], cluster["estimates"] or [], strict=False):
-            interval = None if None in (mean, radius) else (mean - radius, mean + radius)
-            records[player] = {"samples": cluster["samples"], "estimate": mean, "interval": interval}
-    if not records and not clusters:
-        return [], ""
-    own = {player: (place, chain) for place, (players, chain) in enumerate(clusters) for player in players}
-    rows, meanings = [], []
-    for k in range(graph.n_items):
-        record = {"active": True, "samples": 0, "estimate": None, "interval": None} | records.get(k, {})
-        low, high, meaning = _interval(record, LAST_CHECK if explanation["items"] else CLUSTER_INTERVAL)
-        known = {key: record[key] for key in ("active", "samples", "estimate")} | {"low": low, "high": high}
-        ranks = dict(zip(("cluster", "chain"), own.get(k, (None, None)), strict=True))
-        rows.append({"item": names.of(k), "side": graph.side_of(k)} | known | ranks)
+        low, high, meaning = _interval(record, LAST_CHECK)
+        row = {key: record[key] for key in ("active", "samples", "estimate")} | {"low": low, "high": high}
+        known[graph.item_at(record["side"], record["item"])] = row
         meanings.append(meaning)
+    for cluster in () if known else explanation["clusters"]:
+        radius, meanings = cluster.get("radius"), [CLUSTER_INTERVAL]
+        for player, mean in zip(cluster["players"], cluster["estimates"] or [], strict=False):
+            ends = {} if radius is None else {"low": mean - radius, "high": mean + radius}
+            known[player] = NOTHING | {"samples": cluster["samples"], "estimate": mean} | ends
+    items = range(graph.n_items if meanings else 0)
+    rows = [{"item": names.of(k), "side": graph.side_of(k)} | known.get(k, NOTHING) for k in items]
     return rows, next(filter(None, meanings), "")
 
 
 def _pair_table(names: Names, explanation: Explanation) -> tuple[Floats | None, str]:
-    if not explanation["pairs"]:
+    records = explanation["pairs"]
+    if not records:
         return None, ""
     table, meanings = np.full((3, names.graph.n_pairs), np.nan), []
-    for edge, record in zip(
-        names.graph.edges([each["pair"] for each in explanation["pairs"]]), explanation["pairs"], strict=True
-    ):
+    for edge, record in zip(names.graph.edges([record["pair"] for record in records]), records, strict=True):
         low, high, meaning = _interval(record, PAIR_INTERVAL)
         table[:, edge] = [np.nan if end is None else end for end in (record["estimate"], low, high)]
         meanings.append(meaning)
@@ -199,14 +201,13 @@ def _interval(record: Row, meaning: str) -> tuple[float | None, float | None, st
     """Return the interval of an item or a pair, in whatever form the policy reports it, and what it is."""
     estimate, upper = record["estimate"], record.get("upper_bound", inf)
     deviation = record.get("standard_deviation", record.get("deviation"))
-    deviation = inf if deviation is None else deviation
     if record["interval"] is not None:
         return *record["interval"], meaning
     if "beta" in record.get("posterior", {}):
         a, b = record["posterior"]["beta"]
         mean, half = a / (a + b), 2 * sqrt(a * b / (a + b + 1)) / (a + b)
         return max(0.0, mean - half), min(1.0, mean + half), POSTERIOR
-    if estimate is not None and isfinite(deviation):
+    if estimate is not None and deviation is not None and isfinite(deviation):
         return estimate - 2 * deviation, estimate + 2 * deviation, POSTERIOR
     if estimate is not None and isfinite(upper):
         return estimate, upper, UPPER_BOUND
@@ -229,29 +230,17 @@ def _link_rows(names: Names, explanation: Explanation) -> list[Row]:
     return [dict(zip(keys, row, strict=True)) for row in rows if isfinite(row[1])]
 
 
-def _separation(at: int, record: Row) -> Elimination:
+def _separation(record: Row) -> Elimination:
     """Return the comparison that split a cluster in the form of an elimination."""
     below, above, radius = record["average_below"], record["average_above"], record["radius"]
-    on = "opponents of their own and better clusters"
     intervals = (below - radius, below + radius), (above - radius, above + radius)
-    return Elimination(
-        at, "player", record["below"], record["above"], on, None, below, intervals[0], above, intervals[1]
-    )
+    item, by, on = record["below"], record["above"], "opponents of their own and better clusters"
+    return Elimination(0, "player", item, by, on, None, below, intervals[0], above, intervals[1])
 
 
-def _comparison(kind: str, record: Elimination, names: Names, *, leaves: bool) -> Row:
-    text = split_text(record, names) if kind == "split" else elimination_text(record, names, leaves=leaves)
-    (low, high), (by_low, by_high) = record.interval, record.by_interval
-    return {
-        "kind": kind, "text": text, "item": names.item(record.side, record.item),
-        "by": names.item(record.side, record.by), "on": names.average(record), "window": record.window,
-        "leaves": leaves,
-        "estimate": record.estimate, "low": low, "high": high,
-        "by_estimate": record.by_estimate, "by_low": by_low, "by_high": by_high, "threshold": None,
-    }  # fmt: skip
-
-
-def _certificate(link: Row) -> Row:
-    unknown = dict.fromkeys(("by", "on", "window", "leaves", "estimate", "by_estimate", "by_low", "by_high"))
-    numbers = {"low": 0.0, "high": link["evidence"], "threshold": link["threshold"]}
-    return {"kind": "certificate", "text": certificate_text(link), "item": link["link"]} | unknown | numbers
+def _comparison(kind: str, record: Elimination, names: Names, verb: str) -> Row:
+    numbers = {"estimate": record.estimate, "by_estimate": record.by_estimate}
+    numbers |= dict(zip(("low", "high", "by_low", "by_high"), (*record.interval, *record.by_interval), strict=True))
+    who = {"item": names.item(record.side, record.item), "by": names.item(record.side, record.by)}
+    about = {"on": names.average(record), "window": record.window}
+    return {"kind": kind, "text": comparison_text(record, names, verb), **who, **about, **numbers}
