@@ -76,36 +76,35 @@ def test_page_on_a_phone_fits_and_draws_every_panel(name, recorded, visit):
 def test_page_moves_by_keys_buttons_and_the_list_of_events(recorded, visit):
     run, file = recorded("pair-elim")
     visited = visit(file)
-    page, frames = visited.page, run.frames
+    page, frames, events = visited.page, run.frames, run.events
+
+    def click(name):
+        page.get_by_role("button", name=name, exact=True).click()
+
     assert sentence(visited) == frames[-1].sentence  # the whole run, and nothing moves by itself
-    page.locator("#time").press("Home")
-    assert sentence(visited) == frames[0].sentence
-    assert page.locator("#decided").inner_text() == "no decision yet"
-    page.locator("#time").press("ArrowRight")
-    assert sentence(visited) == frames[1].sentence
-    assert page.locator("#time").get_attribute("aria-valuetext").startswith(f"frame 2 of {len(frames)}, round ")
-    page.get_by_role("button", name="Next frame").click()
-    assert sentence(visited) == frames[2].sentence
-    page.get_by_role("button", name="Previous frame").click()
-    page.get_by_role("button", name="First frame").click()
-    for event in run.events[:2]:
-        page.get_by_role("button", name="Next event").click()
-        assert sentence(visited) == event.sentence
-    page.get_by_role("button", name="Previous event").click()
-    assert sentence(visited) == run.events[0].sentence
-    page.keyboard.press("Shift+ArrowRight")
-    assert sentence(visited) == run.events[1].sentence
-    page.keyboard.press("ArrowLeft")
-    assert sentence(visited) == frames[frames.index(run.events[1]) - 1].sentence
-    page.get_by_role("button", name="Last frame").click()
-    assert sentence(visited) == frames[-1].sentence
-    listed = [plain(text).split("\n")[0] for text in page.locator("#events button").all_inner_texts()]
-    assert listed == [event.sentence for event in run.events]
-    elimination = next(event for event in run.events if event.decisions)
-    page.locator("#events button").nth(run.events.index(elimination)).click()
-    assert sentence(visited) == elimination.sentence
+    listed = page.locator("#events button")
+    assert [plain(text).split("\n")[0] for text in listed.all_inner_texts()] == [event.sentence for event in events]
+    before_second = frames[frames.index(events[1]) - 1]
+    for act, expected in [
+        (lambda: page.locator("#time").press("Home"), frames[0]),
+        (lambda: page.locator("#time").press("ArrowRight"), frames[1]),
+        (lambda: click("Next frame"), frames[2]),
+        (lambda: click("Previous frame"), frames[1]),
+        (lambda: click("First frame"), frames[0]),
+        (lambda: click("Next event"), events[0]),
+        (lambda: click("Next event"), events[1]),
+        (lambda: click("Previous event"), events[0]),
+        (lambda: page.keyboard.press("Shift+ArrowRight"), events[1]),
+        (lambda: page.keyboard.press("ArrowLeft"), before_second),
+        (lambda: click("Last frame"), frames[-1]),
+        (lambda: listed.nth(2).click(), events[2]),
+    ]:
+        act()
+        assert sentence(visited) == expected.sentence
     marked = page.locator("#events [aria-current]").all_inner_texts()
-    assert [plain(text).split("\n")[0] for text in marked] == [elimination.sentence]
+    assert [plain(text).split("\n")[0] for text in marked] == [events[2].sentence]
+    page.locator("#time").press("Home")
+    assert page.locator("#decided").inner_text() == "no decision yet"
 
 
 @pytest.mark.slow

@@ -63,13 +63,9 @@ def test_watch_log_reads_the_columns_that_are_named(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "typed"),
     [
-        ("did you mean 'pair-elim'?", ["pair-elm", *SLOTS, "--horizon", "10"]),
         ("plays to a horizon: give horizon= (--horizon)", ["pair-elim", *SLOTS]),
-        ("--horizon takes numbers such as 20 or 2e6; got 'ten'", ["pair-elim", *SLOTS, "--horizon", "ten"]),
         ("there is no folder", ["pair-elim", *SLOTS, "--horizon", "10", "--out", "nowhere/x"]),
         ("is not a file name", ["pair-elim", *SLOTS, "--horizon", "10", "--out", "."]),
-        ("give either --u (and --v for a bipartite problem) or --family", ["pair-elim", "--horizon", "10"]),
-        ("frames must be a whole number", ["pair-elim", *SLOTS, "--horizon", "10", "--frames", "1"]),
         ("--log takes the place of --u", ["uts", *SLOTS, "--log", "games.csv"]),
         ("--column goes with --log", ["uts", *SLOTS, "--horizon", "10", "--column", "reward=won"]),
         ("games.csv cannot be read", ["uts", "--log", "games.csv"]),

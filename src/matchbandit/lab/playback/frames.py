@@ -14,6 +14,7 @@ from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.score import Score
 
 Row = dict[str, Any]
+Regret = Callable[[], float | None]
 MAX_DECISIONS = 1500
 """After this many decisions of a planned policy, only scheduled rounds and events are recorded."""
 POSTERIOR = "bar: posterior mean ± 2 standard deviations; dot: estimate"
@@ -88,13 +89,7 @@ class Observer:
         self.look(policy, score.round, score.plays, score.regret_so_far, is_last=score.finished)
 
     def look(
-        self,
-        policy: Policy,
-        at: int,
-        plays: Counts,
-        regret: Callable[[], float | None] = lambda: None,
-        *,
-        is_last: bool = False,
+        self, policy: Policy, at: int, plays: Counts, regret: Regret = lambda: None, *, is_last: bool = False
     ) -> None:
         """Add a frame after round `at` if one is due, or if something was decided."""
         seen = len(policy.eliminations), len(policy.splits)
