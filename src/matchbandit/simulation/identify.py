@@ -100,6 +100,7 @@ def identify(
         policy = with_precision(policy if isinstance(policy, PolicySpec) else named(policy), delta, epsilon)
     spec, runs, workers, seed = check_call("identify", problem, policy, runs, workers, seed, "identification")
     numbers = run_range(first_run, runs)
+    refuse_too_large(runs, numbers_per_run=2 * problem.graph.matching_size)
     job, start = prepare(problem, spec, numbers, seed, engine, budget, max_rounds)
     if min(runs, workers or runs) > 1:
         compile_first(job)
@@ -130,7 +131,6 @@ def prepare(
     limit = budget or last_round(first, max_rounds)
     job = replace(job, checkpoints=np.array([limit]), engine=choose_engine(engine, first))
     refuse_too_many_rounds(job)
-    refuse_too_large(len(numbers), numbers_per_run=2 * first.graph.matching_size)
     if max_rounds is None and budget is None and not first.capabilities.epsilon_in(first.options):
         instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
