@@ -44,10 +44,9 @@ def watch(
 ) -> Output:
     """Record one run as a picture and a page that plays it back."""
     with stage(f"watching {policy}: loading"):
-        from matchbandit.lab.playback.record import playback_files
-        from matchbandit.lab.playback.record import watch as record
+        from matchbandit.lab.playback import record
         from matchbandit.policies import policy as named
-    playback_files(out)
+    record.playback_files(out)
     spec = named(policy, **merge_settings("--option", option))
     if log is not None and (u, v, family, param) != (None,) * 4:
         raise MatchbanditError("--log takes the place of --u, --v, --family and --param. Leave these out.")
@@ -57,15 +56,15 @@ def watch(
     settings: dict[str, Any] = {"delta": delta, "epsilon": epsilon, "budget": budget, "seed": seed, "frames": frames}
     settings |= {"horizon": horizon, "max_rounds": max_rounds, "rewards": None if log is None else rewards}
     with bar(f"watching {policy}") as advance:
-        run = record(problem, spec, **settings, progress=lambda *at: advance("rounds", *at))
+        run = record.watch(problem, spec, **settings, progress=lambda *at: advance("rounds", *at))
     with stage(f"watching {policy}: drawing"):
-        files = [str(file) for file in run.save(out)]
-    shown = dict.fromkeys((*run.events, run.frames[-1]))
-    lines = [run.title, run.caption, *(f"– {frame.sentence}" for frame in shown)]
-    lines += [f"{len(run.frames)} frames: the picture is {files[0]} and {files[1]}; open {files[2]} to play it back"]
+        svg, png, page = map(str, run.save(out))
 
     def report() -> None:
-        for line in lines:
-            print_wrapped(line)
+        print_wrapped(run.title)
+        print_wrapped(run.caption)
+        for frame in dict.fromkeys((*run.events, run.frames[-1])):
+            print_wrapped(frame.sentence, indent=2, first="–")
+        print_wrapped(f"{len(run.frames)} frames: the picture is {svg} and {png}; open {page} to play it back")
 
-    return Output(run.tables | {"files": files}, report)
+    return Output(run.tables | {"files": [svg, png, page]}, report)
