@@ -135,6 +135,33 @@ def test_axis_switch_changes_the_scale_and_back(desktop: Any) -> None:
 
 
 @pytest.mark.slow
+def test_wheel_scrolls_the_page_and_zooms_with_ctrl_only(desktop: Any) -> None:
+    left, top, width, height = desktop.area(GAP)
+    desktop.page.mouse.move(left + width / 2, top + height / 2)
+    before = texts(desktop, GAP), desktop.page.evaluate("scrollY")
+    desktop.page.mouse.wheel(0, 60)
+    desktop.until(lambda: desktop.page.evaluate("scrollY") > before[1])
+    assert texts(desktop, GAP) == before[0]
+    desktop.page.keyboard.down("Control")
+    desktop.page.mouse.wheel(0, -400)
+    desktop.page.keyboard.up("Control")
+    desktop.until(lambda: texts(desktop, GAP) != before[0])
+    desktop.page.mouse.dblclick(left + width / 2, top + height / 2)
+    desktop.until(lambda: texts(desktop, GAP) == before[0])
+
+
+@pytest.mark.slow
+def test_one_finger_on_a_chart_scrolls_the_page(phone: Any) -> None:
+    left, top, width, height = phone.area(TIME)
+    x, y = left + width / 2, top + height / 2
+    devtools = phone.page.context.new_cdp_session(phone.page)
+    before = phone.page.evaluate("scrollY")
+    for kind, points in (("touchStart", [y]), *(("touchMove", [y - by]) for by in (10, 40, 80, 120)), ("touchEnd", [])):
+        devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": at} for at in points]})
+    phone.until(lambda: phone.page.evaluate("scrollY") > before)
+
+
+@pytest.mark.slow
 def test_choice_in_the_legend_dims_other_series(desktop: Any) -> None:
     desktop.area(TIME)
     script = "all => all.map(e => Number(e.getAttribute('opacity') ?? 1))"

@@ -101,11 +101,9 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
     figure.suptitle(_unbroken(chart.title), x=0.02, ha="left", wrap=True)
     if chart.caption:
         figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
-    if chart.categories:
-        tall = sum(0.15 + _height(name) for name in chart.categories)
-    else:
-        tall = sum(_height(text.get_text()) for text in ax.texts if getattr(text, "arrow_patch", None))
-    height = max(0.8 if chart.categories else HEIGHT, tall)
+    names = chart.categories or [text.get_text() for text in ax.texts if getattr(text, "arrow_patch", None)]
+    space, least = (0.15, 0.8) if chart.categories else (0.0, HEIGHT)
+    height = max(least, sum(space + _height(name) for name in names))
     figure.set_figheight(height + 2)
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # the style sets it
     figure.set_figheight((height + 2) * (1 - ax.get_position().height) + height)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from matchbandit.figures.chart import MAX_MARKERS, Chart, Series, point_text, position_text
+from matchbandit.figures.chart import MAX_MARKERS, Chart, point_text, position_text
 from matchbandit.figures.style import styles_of
 from matchbandit.formatting import power_of_ten
 
@@ -145,10 +145,11 @@ def _looks(chart: Chart) -> Json:
     legend = {"values": [name for name, line in zip(chart.names, chart.series, strict=True) if line.label]}
     strokes = [themed(style.colour, style.dark) for style in styles]
     pairs = [*zip(chart.series, styles, strict=True)]
+    bare = () if chart.categories else ("reference",)
     values: dict[str, list[Any]] = {
         "stroke": strokes,
         "fill": [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, strokes, strict=True)],
-        "shape": ["stroke" if _is_bare(chart, x) else SHAPES.get(look.marker, look.marker) for x, look in pairs],
+        "shape": ["stroke" if x.kind in bare else SHAPES.get(look.marker, look.marker) for x, look in pairs],
     }
     look: Json = {"field": "series", "type": "nominal", "title": None, "legend": legend if has_legend else None}
     return {
@@ -175,7 +176,12 @@ def _marks(chart: Chart, measured: str) -> list[Json]:
     tip = [{"field": "row", "title": chart.x_label}, {"field": "series"}, {"field": "text", "title": chart.y_label}]
     markers = layer("datum.marker", "point", 1, looks | {"tooltip": tip if flat else None}, size=64, strokeWidth=1.8)
     chosen = {"type": "point", "fields": ["series"], "toggle": "true"}
-    markers["params"] = [{"name": "chosen", "select": chosen, "bind": "legend"}]
+    # A wheel alone moves the page, and so does a finger.
+    turn, drag = "wheel![event.ctrlKey || event.metaKey]", "pointerdown[event.pointerType == 'mouse']"
+    moves = {"zoom": turn, "translate": f"[{drag}, window:pointerup] > window:pointermove!"}
+    zoom = {"type": "interval", "encodings": ["x"] if flat else ["x", "y"], **moves}
+    params = {"zoom": {"select": zoom, "bind": "scales"}, "chosen": {"select": chosen, "bind": "legend"}}
+    markers["params"] = [{"name": name, **parameter} for name, parameter in params.items()]
     barred = "isValid(datum.low)" if flat else "datum.kind == 'points' && isValid(datum.low)"
     bars = layer(barred, "rule", 1, outline | ends, strokeWidth=1.4)
     cloud = layer("datum.kind == 'cloud'", "circle", 0.4, area, size=14)
@@ -238,19 +244,15 @@ def _about(chart: Chart) -> list[Json]:
     ]
 
 
-def _is_bare(chart: Chart, line: Series) -> bool:
-    """Whether a series is a line without markers."""
-    return line.kind == "reference" and not chart.categories
-
-
 def _rows(chart: Chart) -> list[Json]:
     """One row for each point of each series; in rows of categories with what it is called."""
     rows: list[Json] = []
+    bare = ("cloud",) if chart.categories else ("cloud", "reference")
     for number, line in enumerate(chart.series):
         numbers = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
         few = len(line.x) <= MAX_MARKERS or line.kind == "points"
         spread = np.linspace(0, len(line.x) - 1, len(line.x) if few else MARKERS_OF_LONG_LINES).round()
-        marked = spread[:0] if line.kind == "cloud" or _is_bare(chart, line) else spread
+        marked = spread[:0] if line.kind in bare else spread
         for at in range(len(line.x)):
             row: Json = {"number": number} | ({"marker": True} if at in marked else {})
             row |= {field: _number(values[at]) for field, values in numbers.items() if values is not None}
