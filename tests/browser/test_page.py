@@ -189,14 +189,6 @@ def test_words_of_a_chart_stay_inside_it_and_apart(request: pytest.FixtureReques
                 assert x0 >= a1 or a0 >= x1 or y0 >= b1 - 3 or b0 >= y1 - 3, (number, text, other)
 
 
-def test_zero_on_a_logarithmic_axis_is_drawn_at_its_foot(desktop: Any) -> None:
-    _, top, _, height = desktop.area(ZERO)
-    markers = desktop.chart(ZERO).locator(f"svg .mark-symbol path[fill='{style_of('uts').colour}']")
-    desktop.until(lambda: markers.count() >= 5)
-    boxes = [marker.bounding_box() for marker in markers.all()]
-    assert sum(box["y"] > top + 0.6 * height for box in boxes[:5]) == 3
-
-
 def test_table_is_sorted_within_groups_by_mouse_and_keyboard(desktop: Any) -> None:
     table = desktop.page.locator("table", has=desktop.page.get_by_text("Results", exact=True))
     first, mean = (table.get_by_role("button", name=name) for name in ("policy", "mean"))
@@ -226,14 +218,6 @@ def test_charts_are_drawn_when_they_come_near_and_light_for_paper(report: Path, 
     visited.until(lambda: style.colour in colours(visited, 12) and style.dark not in colours(visited, TIME))
     visited.page.evaluate("dispatchEvent(new Event('afterprint'))")
     visited.until(lambda: style.dark in colours(visited, TIME))
-
-
-@pytest.mark.slow
-def test_numbers_of_all_charts_are_there_without_scripts(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report, java_script_enabled=False)
-    assert visited.page.locator("details table").count() == 13
-    assert "Charts need scripts" in visited.page.locator("noscript").inner_text()
-    assert visited.page.locator("nav a").first.get_attribute("href") == "#claims"
 
 
 @pytest.mark.slow

@@ -81,9 +81,10 @@ CHARTS = {
                            title=f"{LONG}: {LONG}", caption=f"{LONG}. {LONG}. {LONG}; 20 runs, seed 7."),
     "long words": chart(*(curve(f"{k}{'x' * 90}", 1e4, k + 1) for k in range(4))),
     "signs": chart(*(curve(f"${k}_{{x$", 1e4, k + 1, key="uts") for k in range(3)), title="$_{", caption="$5 & $6"),
-    "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(40))),
+    "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(12))),
     "long categories": chart(line(LONG, [0], [3], kind="points"), categories=(LONG, "x" * 90)),
     "rules": chart(curve("a", 1e5), rules=(*(Rule(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
+                                           Rule(1e5, "the end of the last"),
                                            Rule(5, "a level", axis="y"), Rule(5.1, "another", axis="y"))),
     "categories": chart(*(line(name, [k], [30 * 10**k], low=np.array([20 * 10**k]), high=np.array([50 * 10**k]),
                                key=name, kind="points") for k, name in enumerate(POLICIES)),
@@ -114,6 +115,9 @@ def test_plot_has_short_ticks_and_keeps_those_that_are_given():
 def test_plot_of_more_than_three_lines_names_them_at_their_ends():
     three = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3]))).plot()
     assert [text.get_text() for text in three.get_legend().get_texts()] == POLICIES[:3]
+    inside = CHARTS["names inside"].plot()
+    assert len(inside.get_legend().get_texts()) == 6
+    assert "the longest" in words(inside)
     published = [line("published", [9], [k], key=name, kind="points") for k, name in enumerate(POLICIES)]
     five = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)), *published)
     ax = five.plot()

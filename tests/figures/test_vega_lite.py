@@ -101,16 +101,6 @@ def test_y_range_limits_the_axis_for_which_it_was_chosen() -> None:
         assert "domain" not in scales["linear" if is_log else "log"]
 
 
-def test_positions_tell_the_values_of_all_series_as_the_table_does() -> None:
-    hover = over_time().vega_lite()["layer"][-1]
-    heads, table = over_time().numbers()
-    titles = [channel["title"] for channel in hover["encoding"]["tooltip"]]
-    assert titles == [*heads]
-    told = {row["position"]: [row.get(f"s{k}", "") for k in range(3)] for row in hover["data"]["values"]}
-    assert len(told) == 100
-    assert all(told[position] == values for position, *values in table)
-
-
 def test_categories_are_rows_from_top_to_bottom_and_values_run_to_the_right() -> None:
     spec = in_rows().vega_lite()
     position = spec["layer"][0]["encoding"]

@@ -9,7 +9,6 @@ import pytest
 from bs4 import BeautifulSoup, Comment
 from chart_examples import HOSTILE, over_gap, over_size, over_time
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart
 from matchbandit.lab.pages import Badge, Table, write_page
 
@@ -112,19 +111,3 @@ def test_write_page_puts_many_charts_into_a_choice(tmp_path: Path) -> None:
     assert read.find("label", {"for": read.select_one("select")["id"]})
     assert len(read.find_all("option")) == 30
     assert [figure["class"] for figure in read.find_all("figure")] == [["option", "chosen"], *[["option"]] * 29]
-
-
-def test_write_page_writes_the_same_file_again_and_names_that_are_no_text(tmp_path: Path) -> None:
-    page(tmp_path, over_gap(), title="b\udcff")
-    before = (tmp_path / "a.html").read_bytes()
-    assert page(tmp_path, over_gap(), title="b\udcff").title.string == "b?"
-    assert (tmp_path / "a.html").read_bytes() == before
-
-
-def test_write_page_says_why_it_cannot_write_and_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.html").mkdir()
-    with pytest.raises(MatchbanditError, match="cannot write"):
-        page(tmp_path)
-    with pytest.raises(MatchbanditError, match="cannot write"):
-        page(tmp_path / "nowhere")
-    assert [file.name for file in tmp_path.iterdir()] == ["a.html"]
