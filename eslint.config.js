@@ -9,7 +9,10 @@ export default [
     languageOptions: {
       sourceType: "script",
       // Scripts of one page share their top level: page.js uses the bundle, and others use what page.js defines.
-      globals: { ...globals.browser, vega: "readonly", drawChart: "readonly", element: "readonly" },
+      globals: {
+        ...globals.browser,
+        ...Object.fromEntries(["vega", "views", "hosts", "drawChart", "element"].map((name) => [name, "readonly"])),
+      },
     },
     rules: {
       eqeqeq: "error",

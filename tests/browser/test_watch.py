@@ -46,18 +46,17 @@ def go_to(page, frame):
     page.locator("#time").evaluate(f"e => {{ e.value = {frame}; e.dispatchEvent(new Event('input')); }}")
 
 
-def drawn(page, panel, kind):
-    """The rows of a kind of layer that are drawn now: those of the frame."""
+def drawn(page, panel, keys):
+    """The rows with these keys that a chart draws now."""
+    page.wait_for_function("Object.keys(tables).length > 0")
     return page.evaluate(
-        """async ([panel, kind]) => {
-            const host = document.querySelector(`#${panel} .chart`);
-            const spec = JSON.parse(host.nextElementSibling.textContent);
-            await views.get(host).runAsync();
-            const name = Object.keys(spec.datasets).find((key) => key.startsWith(kind));
-            const now = Number(document.getElementById("time").value);
-            return rowsOf(spec.datasets)[name].filter(({ frame, until }) => frame <= now && now < until);
+        """([panel, keys]) => {
+            const view = views.get(document.querySelector(`#${panel} .chart`));
+            const names = tables[panel].map((columns, k) => [String(k), Object.keys(columns)]);
+            const [name] = names.find(([, columns]) => keys.every((key) => columns.includes(key)));
+            return view.data(name).map((row) => keys.map((key) => row[key]));
         }""",
-        [panel, kind],
+        [panel, keys],
     )
 
 
@@ -123,8 +122,8 @@ def test_page_draws_what_decided_at_the_frame_of_the_decision(name, recorded, vi
     for k, frame in enumerate(run.frames):
         if frame.decisions:
             go_to(page, k)
-            ends = [(row["x"], row["x2"]) for row in drawn(page, "decisions", "interval")]
-            expected = []
+            ends = drawn(page, "decisions", ["x", "x2"])
+            expected: list[tuple[float, float]] = []
             for one in frame.decisions[:4]:
                 expected += [] if one["by"] is None else [(one["by_low"], one["by_high"])]
                 expected.append((one["low"], one["high"]))

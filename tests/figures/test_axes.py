@@ -81,6 +81,8 @@ CHARTS = {
     "a long legend": chart(*(curve(f"{name}, {LONG}", 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3])),
                            title=f"{LONG}: {LONG}", caption=f"{LONG}. {LONG}. {LONG}; 20 runs, seed 7."),
     "long words": chart(*(curve(f"{k}{'x' * 90}", 1e4, k + 1) for k in range(4))),
+    "signs": chart(*(curve(f"${k}_{{x$", 1e4, k + 1, key="uts") for k in range(3)), title="$_{", caption="$5 & $6"),
+    "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(40))),
     "long categories": chart(line(LONG, [0], [3], kind="points"), categories=(LONG, "x" * 90)),
     "rules": chart(curve("a", 1e5), rules=(*(Rule(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
                                            Rule(5, "a level", axis="y"), Rule(5.1, "another", axis="y"))),
@@ -144,6 +146,10 @@ def test_plot_of_categories_has_rows_from_top_to_bottom():
     ax = CHARTS["categories"].plot()
     assert tick_words(ax, "y") == POLICIES
     assert ax.yaxis_inverted()
+    few = chart(line("a", [0, 1], [1, 2], kind="points"), categories=("a", "b")).plot()
+    for drawn in (ax, few):
+        drawn.figure.draw_without_rendering()
+    assert 2 < ax.get_window_extent().height / few.get_window_extent().height < 2.5  # each category has its space
     assert ax.get_xscale() == "log"
     assert [bars.lines[0].get_xydata()[0].tolist() for bars in ax.containers][:2] == [[30, 0], [300, 1]]
     colours = [label.get_color() for label in ax.yaxis.get_ticklabels()]
@@ -171,17 +177,26 @@ def test_plot_on_a_logarithmic_axis_marks_zeros_and_does_not_collapse():
 
 def test_plot_on_a_users_axes_leaves_their_figure_and_makes_room_for_names():
     figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained", sharey="row")
-    crowded = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)))
+    crowded = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)), x_log=True, y_log=True)
     assert crowded.plot(axes[0, 0]) is axes[0, 0]
     chart(curve("a", 1e4, 0.1)).plot(axes[0, 1])
-    for ax in axes[1]:
-        CHARTS["categories"].plot(ax)
+    for ax, name in zip(axes[1], ("signs", "categories"), strict=True):
+        CHARTS[name].plot(ax)
     figure.draw_without_rendering()
     assert figure.get_size_inches().tolist() == [9, 7]
     assert (axes[0, 0].get_title(), axes[0, 0].get_ylabel()) == ("Regret over the rounds", "regret")
     room = axes[0, 1].get_tightbbox().x0
     assert all(text.get_window_extent().x1 < room for text in axes[0, 0].texts)
     assert axes[0, 1].get_ylim()[1] > 5 * np.log(1e4)  # the shared axis still shows the others' lines
+    chart(curve("a", 1e4, 9)).plot(twice := plt.figure().add_subplot())
+    chart(curve("b", 1e3)).plot(twice)
+    assert (twice.get_xlim()[1], twice.get_ylim()[1]) > (1e4, 9 * np.log(1e4))
+
+
+def test_plot_on_dark_axes_takes_the_colours_for_them():
+    with plt.style.context("dark_background"):
+        ax = CHARTS["rounds"].plot(plt.figure().add_subplot())
+    assert [part.get_color() for part in ax.lines] == [look.dark for look in styles_of(CHARTS["rounds"])]
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
@@ -211,3 +226,15 @@ def test_save_that_fails_leaves_the_former_file(tmp_path, monkeypatch):
         CHARTS["rounds"].save(file)
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert file.read_text() == "former"
+
+
+def test_plot_of_what_is_not_proved_has_hollow_markers():
+    proved, other = line("uts", [1, 2], [1, 2], key="uts"), line("cucb", [1, 2], [2, 3], key="cucb", is_hollow=True)
+    filled, hollow = (drawn for drawn in chart(proved, other).plot().lines if len(drawn.get_xdata()) == 2)
+    assert filled.get_markerfacecolor() == filled.get_color()
+    assert hollow.get_markerfacecolor() != hollow.get_color()
+
+
+def test_plot_on_a_figure_of_its_own_shows_the_caption():
+    caption = "Mean and 5–95 % of 20 runs, seed 7."
+    assert caption in [text.replace("\xa0", " ") for text in words(chart(curve("uts", 100), caption=caption).plot())]

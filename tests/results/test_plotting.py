@@ -8,7 +8,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import styles_of
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.results.plotting import MAX_SINGLE_RUNS, chart_of, labels_of
+from matchbandit.results.plotting import MAX_SINGLE_RUNS, chart_of
 from matchbandit.results.proofs import is_proved
 
 SLOTS = {"kind": "bipartite", "u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": {"name": "bernoulli"}}
@@ -98,7 +98,7 @@ def test_chart_of_several_options_names_them_as_a_comparison_and_shares_the_colo
     results = [*growths, regrets("uts")]
     labels = ["pair-elim, growth = 1.05", "pair-elim, growth = 4", "uts"]
     chart = mb.Comparison(tuple(results)).chart()
-    assert labels_of(results) == labels == [line.label for line in chart.series]
+    assert labels == [line.label for line in chart.series]
     assert [line.key for line in chart.series] == ["pair-elim", "pair-elim", "uts"]
     first, second, _ = styles_of(chart)
     assert first.colour == second.colour

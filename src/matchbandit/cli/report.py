@@ -1,10 +1,12 @@
 """`matchbandit report`: the folder of a study as one page."""
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from matchbandit.cli.output import Output, prints_output
+from matchbandit.errors import MatchbanditError
 
 
 @prints_output
@@ -14,7 +16,14 @@ def report(
     x: Annotated[str, Option(metavar="NAME", help="What is swept along the x axis, or round.")] = "",
     plot: Annotated[str, Option(metavar="FILE", help="Also save the first chart: .png, .pdf or .svg.")] = "",
 ) -> Output:
-    """Write the charts and results of a study, its settings, times and versions on one page that works offline."""
+    """Write the charts and results of a study on one page.
+
+    It also has settings, times and versions, and works offline.
+    """
+    if not Path(folder, "study.json").is_file():  # said before anything heavy is imported
+        raise MatchbanditError(
+            f"{folder!r} is not the folder of a study: it has no study.json. `matchbandit run STUDY.toml` creates one."
+        )
     from matchbandit.lab.studies.report import report as write
     from matchbandit.lab.studies.report import save_chart
 

@@ -10,9 +10,11 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib import style as mpl_style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
@@ -69,10 +71,12 @@ def plot(chart: Chart, ax: Axes | None = None) -> Axes:
 
         with mpl_style.context([_STYLE], after_reset=True):
             return _compose(chart, plt.figure())
-    entries = _draw(chart, ax)
-    if entries:
-        ax.legend(entries.values(), entries)
-    ax.set(title=chart.title, ylabel=chart.x_label if chart.categories else chart.y_label)
+    with rc_context({"text.parse_math": False}):  # a name may hold $
+        entries = _draw(chart, ax)
+        if entries:
+            ax.legend(entries.values(), entries)
+    ax.set_title(chart.title, parse_math=False)
+    ax.set_ylabel(chart.x_label if chart.categories else chart.y_label, parse_math=False)
     return ax
 
 
@@ -106,9 +110,10 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
         figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
     names = chart.categories or [text.get_text() for text in ax.texts if isinstance(text, _EndLabel)]
     tall = sum((0.15 if chart.categories else 0.0) + LINE_HEIGHT * (1 + _wrapped(name).count("\n")) for name in names)
-    figure.draw_without_rendering()
-    beside = figure.get_figheight() * (1 - ax.get_position().height)
-    figure.set_figheight(beside + max(0.8 if chart.categories else HEIGHT, tall))
+    height = max(0.8 if chart.categories else HEIGHT, tall)
+    figure.set_figheight(height + 2)
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # the style sets it
+    figure.set_figheight((height + 2) * (1 - ax.get_position().height) + height)
     return ax
 
 
@@ -116,6 +121,9 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
     """Draw all but title, y label and caption, and return the handles of the names that a legend has to show."""
     before = ax.dataLim.frozen() if ax.has_data() else None
     flat, styles = bool(chart.categories), styles_of(chart)
+    red, green, blue, alpha = to_rgba(ax.get_facecolor())
+    if alpha > 0.5 and red + green + blue < 1.5:
+        styles = tuple(replace(style, colour=style.dark) for style in styles)
     along, measured = ("y", "x") if flat else ("x", "y")
     for name, is_log in ((along, chart.x_log), (measured, chart.y_log)):
         if is_log:
@@ -123,15 +131,11 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
     logs = {name: getattr(ax, f"get_{name}scale")() == "log" for name in "xy"}  # shared axes may be so already
     chart = replace(chart, x_log=logs[along], y_log=logs[measured])
     handles = [_draw_series(chart, ax, line, style) for line, style in zip(chart.series, styles, strict=True)]
-    for rule in chart.rules:
-        upright = (rule.axis == "x") != flat
-        (ax.axvline if upright else ax.axhline)(rule.at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
     _set_limits(chart, ax, before)
     _set_ticks(chart, ax, styles)
-    ax.set_xlabel(chart.y_label if flat else chart.x_label)
+    ax.set_xlabel(chart.y_label if flat else chart.x_label, parse_math=False)
     for rule in chart.rules:
-        if rule.label:
-            _label_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
+        _draw_rule(ax, rule.at, rule.label, upright=(rule.axis == "x") != flat)
     pairs = zip(chart.series, styles, strict=True)
     named = [(line, style) for line, style in pairs if line.label and line.kind in ("line", "reference")]
     if flat or len({line.label for line, _ in named}) <= MAX_LEGEND_LINES:
@@ -233,7 +237,7 @@ def _set_ticks(chart: Chart, ax: Axes, styles: Sequence[Style]) -> None:
     if not chart.categories:
         _number(along, log=chart.x_log, ticks=chart.x_ticks)
         return
-    ax.set_yticks(range(len(chart.categories)), [_wrapped(name) for name in chart.categories])
+    ax.set_yticks(range(len(chart.categories)), [_wrapped(name) for name in chart.categories], parse_math=False)
     ax.tick_params(axis="y", length=0)
     if not chart.has_shared_categories:
         colours = {
@@ -329,24 +333,27 @@ def _label_end(chart: Chart, ax: Axes, line: Series, style: Style) -> None:
         return
     heights = sorted(range(-100, 101, 5), key=abs)
     spots = [(dx, dy, across, 0.5) for dy in heights for dx, across in ((6, 0.0), (-6, 1.0), (0, 0.5))]
-    ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
+    ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, ground=ax.get_facecolor(), **look))
 
 
-def _label_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
+def _draw_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
+    """Draw a rule, and write its label where it hides least along it."""
+    (ax.axvline if upright else ax.axhline)(at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
+    spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
     if upright:
         spots = [(dx, -dy, across, 1.0) for dy in range(2, 222, 11) for dx, across in ((3, 0.0), (-3, 1.0))]
-        ax.add_artist(_InsideLabel(label, (at, 1), spots, xycoords=ax.get_xaxis_transform(), color=GREY))
-    else:
-        spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
-        ax.add_artist(_InsideLabel(label, (1, at), spots, xycoords=ax.get_yaxis_transform(), color=GREY))
+    look = {"xycoords": ax.get_xaxis_transform() if upright else ax.get_yaxis_transform(), "color": GREY}
+    if label:
+        ax.add_artist(_InsideLabel(label, (at, 1) if upright else (1, at), spots, ground=ax.get_facecolor(), **look))
 
 
 class _EndLabel(Annotation):
     """The name of a line in the right margin, joined with its end; apart from the others, whatever the size."""
 
     def __init__(self, name: str, end: tuple[float, float], color: str, **look: Any) -> None:
-        joint = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 4}
-        look |= {"color": color, "arrowprops": joint | {"relpos": (0, 0.5)}, "va": "center", "clip_on": False}
+        joint = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 2, "shrinkB": 4}
+        joint |= {"relpos": (0, 0.5), "patchA": None}
+        look |= {"color": color, "arrowprops": joint, "va": "center", "clip_on": False}
         super().__init__(name, end, (0, 0), textcoords="offset pixels", annotation_clip=False, **look)
         self.set_transform(IdentityTransform())  # else (0, 0) counts as data, which a logarithmic axis does not have
 
@@ -371,8 +378,8 @@ class _InsideLabel(Annotation):
     Spots are offsets in points, and the share of its width and of its height that is left of and below them.
     """
 
-    def __init__(self, name: str, at: tuple[float, float], spots: Sequence[tuple[float, ...]], **look: Any) -> None:
-        halo = [withStroke(linewidth=2.5, foreground="white")]
+    def __init__(self, name: str, at: Any, spots: Sequence[tuple[float, ...]], *, ground: Any, **look: Any) -> None:
+        halo = [withStroke(linewidth=2.5, foreground=ground)]
         super().__init__(
             name, at, (0, 0), textcoords="offset pixels", fontsize="small", path_effects=halo, va="bottom", **look
         )
@@ -387,8 +394,9 @@ class _InsideLabel(Annotation):
         others = [text for text in ax.texts if isinstance(text, _InsideLabel)]
         taken = [Text.get_window_extent(text, renderer) for text in others[: others.index(self)]]
         origin = own.min - np.array(self.get_position())
-        paths = [line.get_transform().transform_path(line.get_path()).interpolated(8).vertices for line in ax.lines]
-        lines, room = np.concatenate(paths), ax.get_window_extent().padded(-3 * pixel)
+        paths = [line.get_transform().transform_path(line.get_path()) for line in ax.lines]
+        lines = np.concatenate([path.interpolated(300 // (len(path) + 1) + 1).vertices for path in paths])
+        room = ax.get_window_extent().padded(-3 * pixel)
         boxes = []
         for number, (dx, dy, across, up) in enumerate(self.spots):
             wanted = origin + np.array([dx, dy]) * pixel - own.size * np.array([across, up])

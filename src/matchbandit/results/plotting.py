@@ -109,11 +109,11 @@ def bound_line(label: str, x: Numbers, y: Numbers, *, explicit: bool, policy: st
 def build_chart(
     lines: Sequence[Series],
     *,
-    name: str,
     title: str,
     x_label: str,
     goal: Goal,
     description: str,
+    name: str = "results",
     remarks: Iterable[str] = (),
     y_label: str | None = None,
     y_log: bool | None = None,
@@ -125,12 +125,14 @@ def build_chart(
     ----------
     lines: sequence of Series
         As `policy_line` and `bound_line` give them.
-    name, title, x_label: str
+    title, x_label: str
         Of the chart. Over x_label "round" curves begin near 0: only their ends decide on a logarithmic y axis.
     goal: {"regret", "identification"}
         What is measured.
     description: str
         The instance, the runs and the seed: the first sentence of the caption, without its full stop.
+    name: str
+        The file name of the chart, without a suffix.
     remarks: iterable of str
         The last sentences of the caption, after those on bands and on empty markers.
     y_label: str, optional
@@ -196,11 +198,6 @@ def _single_results(results: Any) -> list[Result]:
     return single
 
 
-def labels_of(results: Sequence[Result]) -> list[str]:
-    """Return the label of each of these results, as `Comparison` has it."""
-    return list(run_labels([result.about for result in results]))
-
-
 def _value(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
@@ -258,7 +255,7 @@ def about_runs(results: Sequence[Result]) -> str:
 def _remarks(results: Sequence[Result]) -> list[str]:
     """What keeps their numbers from being compared or believed: other questions, or an assumption that is not met."""
     labels: dict[str, list[str]] = {}
-    for result, label in zip(results, labels_of(results), strict=True):
+    for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
         labels.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # there is no third kind
     tasks = "; ".join(f"{task} for {', '.join(names)}" for task, names in labels.items())
     unmet = unmet_assumption((result.about.policy, result.about.problem) for result in results)
@@ -274,14 +271,13 @@ def _line(label: str, result: Result, x: Any, *bands: Numbers, goal: Goal, kind:
 
 def _regret_chart(results: list[Runs]) -> Chart:
     lines = []
-    for result, label in zip(results, labels_of(results), strict=True):
+    for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
         summary = result.summary()
         mean, low, high = (np.array(summary[key]) for key in ("mean", "p5", "p95"))
         band = (low, high) if len(result) > 1 else ()
         lines.append(_line(label, result, result.rounds, mean, *band, goal="regret"))
     return build_chart(
         _few(lines),
-        name="results",
         title=f"Regret of {lines[0].label}" if len(lines) == 1 else "Regret over the rounds",
         x_label="round",
         goal="regret",
@@ -341,7 +337,6 @@ def _budget_chart(results: list[Identification], groups: Groups) -> Chart:
         lines.append(_line(label, group[0][1], x, shares, goal="identification", kind=kind))
     return build_chart(
         _few(lines),
-        name="results",
         title=f"Correct answers of {lines[0].label}" if len(lines) == 1 else "Correct answers",
         x_label="budget, in rounds",
         y_label=CORRECT_SHARE,
@@ -360,7 +355,6 @@ def _delta_chart(results: list[Identification], groups: Groups) -> Chart:
         lines.append(_line(label, group[0][1], [x for x, _ in group], *bands, goal="identification"))
     return build_chart(
         _few(lines),
-        name="results",
         title=f"Rounds until the answer of {lines[0].label}" if len(lines) == 1 else "Rounds until the answer",
         x_label="1/δ",
         goal="identification",
@@ -372,7 +366,7 @@ def _delta_chart(results: list[Identification], groups: Groups) -> Chart:
 
 def _category_chart(results: list[Identification]) -> Chart:
     """Every run a pale point, the mean and the 5–95 % range over them."""
-    lines, labels = [], labels_of(results)
+    lines, labels = [], run_labels([result.about for result in results])
     for at, (result, label) in enumerate(zip(results, labels, strict=True)):
         shown = np.arange(min(len(result), MAX_SINGLE_RUNS))
         beside = at + 0.5 * (shown * 0.6180339887 % 1.0 - 0.5)  # evenly spread, and the same each time
@@ -389,7 +383,6 @@ def _category_chart(results: list[Identification]) -> Chart:
     single = f"the first {MAX_SINGLE_RUNS} runs" if max(map(len, results)) > MAX_SINGLE_RUNS else "single runs"
     return build_chart(
         lines,
-        name="results",
         title="Rounds until the answer",
         x_label="",
         goal="identification",
@@ -408,7 +401,7 @@ def _rounds_of(results: Sequence[Identification]) -> list[Numbers]:
 
 def _answers_of(results: list[Identification]) -> str:
     counts = {}
-    for result, label in zip(results, labels_of(results), strict=True):
+    for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
         summary = result.summary()
         counts[label] = (summary["wrong"], summary["runs"] - summary["identified"], summary["runs"])
     return answers_remark(counts)

@@ -56,21 +56,30 @@ class Drawable:
 
         return chart_of(self, **settings)
 
-    def plot(self, ax: "Axes | None" = None, **settings: Any) -> "Axes":
-        """Draw all results on these axes, or on those of a new figure.
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        title: str | None = None,
+        x_log: bool | None = None,
+        y_log: bool | None = None,
+    ) -> "Axes":
+        """Draw all results on these axes, or on those of a new figure, as `matchbandit.plot` does.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             By default the axes of a new figure of pyplot, with a caption.
-        **settings
-            `title`, `x_log` and `y_log`, as in `matchbandit.plot`.
+        title : str, optional
+            By default what is measured.
+        x_log, y_log : bool, optional
+            Logarithmic axes; by default where the numbers call for them.
 
         Returns
         -------
         matplotlib.axes.Axes
         """
-        return self.chart(**settings).plot(ax)
+        return self.chart(title=title, x_log=x_log, y_log=y_log).plot(ax)
 
 
 class Result(Drawable):

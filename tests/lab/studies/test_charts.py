@@ -37,9 +37,8 @@ def runs_of(study, checkpoints=(10, 100), **measured):
         else:
             row |= {"identified": True, "correct": True} | {name: of(at, run) for name, of in measured.items()}
         rows.append(row)
-    return RunTable(
-        {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
-    )
+    names = dict.fromkeys(name for row in rows for name in row)
+    return RunTable({name: [row.get(name) for row in rows] for name in names})
 
 
 def labels(chart):
@@ -55,32 +54,27 @@ def test_charts_of_a_numeric_sweep_has_a_line_with_mean_and_band_for_each_policy
         runs = 100 * (height[line.label] + np.array([[0.5], [0.6], [0.7]]) + np.arange(RUNS))
         assert line.x.tolist() == [0.5, 0.6, 0.7]
         assert line.y == pytest.approx(runs.mean(axis=1))
-        assert (line.low, line.high) == (
-            pytest.approx(np.percentile(runs, 5, 1)),
-            pytest.approx(np.percentile(runs, 95, 1)),
-        )
-    assert (chart.name, chart.title, chart.x_label, chart.y_label) == (
-        "it-over-gap",
-        "it: regret over gap",
-        "gap",
-        "regret",
-    )
+        assert np.array([line.low, line.high]) == pytest.approx(np.percentile(runs, (5, 95), axis=1))
+    assert (chart.name, chart.title) == ("it-over-gap", "it: regret over gap")
+    assert (chart.x_label, chart.y_label) == ("gap", "regret")
     assert (chart.x_log, chart.y_log, chart.x_ticks) == (False, False, (0.5, 0.6, 0.7))
     assert "n = 4, u1 = 0.9, horizon = 100, bernoulli rewards; one pair per round; 4 runs, seed 7." in chart.caption
 
 
 def test_charts_of_a_study_without_sweep_draws_the_regret_over_the_rounds():
     study = study_of("uts", "pair-elim")
-    regret = {"uts": lambda t: np.sqrt(t) if t > 1 else 0.0, "pair-elim": lambda t: 10.0 * t}
-    (chart,) = charts_of(
-        study, runs_of(study, (1, 10, 100), regret=lambda at, run, t: regret[at["policy"]](t) + run * t / 10)
-    )
-    assert chart.series[1].x.tolist() == [1, 10, 100]
-    assert chart.series[1].y == pytest.approx([10.15, 101.5, 1015])
-    assert chart.series[1].high == pytest.approx(np.array([10.285, 102.85, 1028.5]))
+    factor = {"uts": 1, "pair-elim": 40}
+    runs = runs_of(study, (10, 100, 200), regret=lambda at, run, t: factor[at["policy"]] * (t + run))
+    (chart,) = charts_of(study, runs)
+    assert chart.series[1].x.tolist() == [10, 100, 200]
+    assert chart.series[1].y == pytest.approx([460, 4060, 8060])
+    assert chart.series[1].high == pytest.approx([514, 4114, 8114])
     assert (chart.x_label, chart.x_log, chart.y_log) == ("round", True, True)  # their ends are far apart
     over_one = charts_of(study, runs_of(study, (100,), regret=lambda at, run, t: run))
     assert [(chart.title, chart.categories) for chart in over_one] == [("it: regret by policy", ("uts", "pair-elim"))]
+    two_values = study_of("pair-elim", **{"pair-elim.growth": [1.05, 4.0]})
+    (chart,) = charts_of(two_values, runs_of(two_values, regret=lambda at, run, t: t))
+    assert (chart.x_label, labels(chart)) == ("round", ["pair-elim, growth = 1.05", "pair-elim, growth = 4"])
 
 
 def test_charts_of_several_sweeps_has_the_longest_as_axis_and_a_chart_for_each_combination_of_the_others():
@@ -115,11 +109,10 @@ def test_charts_of_swept_options_has_a_line_for_each_value_or_an_axis():
 
 
 def test_charts_of_many_checkpoints_adds_the_curves_at_the_middle_of_the_sweep():
-    study = study_of("uts", gap=[0.7, 0.5, 0.6])
-    runs = runs_of(study, (1, 2, 4, 8, 16), regret=lambda at, run, t: t * at["gap"])
-    over, curves = charts_of(study, runs)
-    assert (over.x_label, curves.title) == ("gap", "it: regret of uts over the rounds, gap = 0.6")
-    assert curves.series[0].y == pytest.approx(0.6 * np.array([1, 2, 4, 8, 16]))
+    study = study_of("uts", gap=[0.7, 0.5, 0.8, 0.6])
+    over, curves = charts_of(study, runs_of(study, (1, 2, 4, 8, 16), regret=lambda at, run, t: t * at["gap"]))
+    assert (over.x_label, curves.title) == ("gap", "it: regret of uts over the rounds, gap = 0.7")
+    assert curves.series[0].y == pytest.approx(0.7 * np.array([1, 2, 4, 8, 16]))
 
 
 def test_charts_of_identifications_are_over_one_by_delta_and_count_wrong_answers():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.figures import Chart, Series
+from matchbandit.figures import Chart, Rule, Series
 from matchbandit.figures.chart import Dash, Numbers
 from matchbandit.formatting import plural
 from matchbandit.lab.paper.claims import Claim, Verdict, published
@@ -30,10 +30,14 @@ BESIDE = ("practical-blind", "identification-blind")
 
 
 @cache
+def read_toml(name: str) -> dict[str, Any]:
+    """Read a file of this package: studies, charts or times."""
+    return tomllib.loads(files("matchbandit.lab.paper").joinpath(name).read_text(encoding="utf-8"))
+
+
 def study_settings() -> Mapping[str, Mapping[str, Any]]:
     """Return the settings of each study by its name."""
-    settings = tomllib.loads(files("matchbandit.lab.paper").joinpath("studies.toml").read_text(encoding="utf-8"))
-    return {name: {"name": name, **table} for name, table in settings.items()}
+    return {name: {"name": name, **table} for name, table in read_toml("studies.toml").items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +116,13 @@ def published_in_time(study: str, policies: Iterable[str]) -> list[Series]:
     return series
 
 
-def caption(runs: RunTable, instance: str, *further: str, of: str = "Mean and 5–95 %") -> str:
-    """Describe what is played, how often, and from which seed: the words below a chart."""
-    count = plural(len(runs.distinct("run")), "run")
-    return " ".join([f"{instance}.", f"{of} of {count}, seed {seeds(runs)}.", *further])
-
-
-def seeds(runs: RunTable) -> str:
-    """List the seeds of runs."""
-    return ", ".join(map(str, runs.distinct("seed")))
+def chart(name: str, runs: RunTable, series: Iterable[Series], categories: tuple[str, ...] = (), **words: str) -> Chart:
+    """Build a chart, whose titles, axes and caption are in `charts.toml`."""
+    settings = read_toml("charts.toml")[name]
+    count, seeds = plural(len(runs.distinct("run")), "run"), ", ".join(map(str, runs.distinct("seed")))
+    changes = {
+        "caption": settings["caption"].format(count=count, seed=seeds, **words),
+        "rules": tuple(Rule(**rule) for rule in settings.get("rules", ())),
+        "x_ticks": tuple(map(float, settings["x_ticks"])) if "x_ticks" in settings else None,
+    }
+    return Chart(name, series=tuple(series), categories=categories, **{**settings, **changes})

@@ -1,13 +1,17 @@
-"""Draw the panels of a recording in Vega-Lite; the page sets their parameter `frame`."""
+"""Describe the panels of a recording in Vega-Lite, and write their rows into the page."""
 
+import json
+from base64 import b64encode
 from dataclasses import replace
 from math import isfinite
 from typing import Any
+from zlib import compress
 
 from matchbandit.figures.vega_lite import BASE, GRID, INK, MUTED, TICK_TEXT, themed
 from matchbandit.formatting import grouped
 from matchbandit.lab.playback import panels
-from matchbandit.lab.playback.panels import Panel
+from matchbandit.lab.playback.frames import Row
+from matchbandit.lab.playback.panels import Layer, Panel
 from matchbandit.lab.playback.record import Recording
 from matchbandit.lab.playback.sentences import regret_text
 
@@ -15,6 +19,7 @@ Json = dict[str, Any]
 HEIGHT, SMALL_HEIGHT, ROW_HEIGHT = 280, 120, 19
 MAX_DECISIONS = 4
 """Drawn at one moment."""
+KEYS = ("x", "x2", "y", "y2", "frame", "until", "colour", "text", "label", "room", "shade", "curve")
 LETTER_WIDTH = 6.2
 """Of a label in pixels: it is drawn where it has room."""
 HAS_ROOM = {"filter": f"datum.room * width > {LETTER_WIDTH} * length(datum.label)"}
@@ -65,120 +70,74 @@ def context(recording: Recording) -> Json:
         "evidence": panels.evidence(recording),
         "regret": panels.regret(recording),
     }
+    drawn = {name: panel for name, panel in described.items() if panel is not None}
+    now = [{"frame": k, "until": k + 1, "x": max(1, frame.round)} for k, frame in enumerate(recording.frames)]
+    for name in ("story", "regret"):
+        if name in drawn:
+            drawn[name] = replace(drawn[name], layers=[("now", now), *drawn[name].layers])
+    tables = {name: [_columns(rows) for _, rows in _layers(panel)] for name, panel in drawn.items()}
+    packed = b64encode(compress(json.dumps(tables, allow_nan=False).encode())).decode()
     frames = [
         {"round": grouped(frame.round), "regret": "" if frame.regret is None else regret_text(frame.regret),
          "window": frame.window, "sentence": frame.sentence, "isEvent": frame.is_event,
          "decided": [one["text"] for one in frame.decisions]}
         for frame in recording.frames
     ]  # fmt: skip
-    now = [{"frame": k, "until": k + 1, "x": max(1, frame.round)} for k, frame in enumerate(recording.frames)]
-    drawn = [
-        (
-            name,
-            panel.title,
-            panel.note,
-            specification(replace(panel, layers=[("now", now), *panel.layers]) if panel.is_over_rounds else panel),
-        )
-        for name, panel in described.items()
-        if panel is not None
-    ]
-    return {
-        "title": recording.title,
-        "lead": recording.lead,
-        "caption": recording.caption,
-        "frames": frames,
-        "panels": drawn,
-    }
+    texts = {"title": recording.title, "lead": recording.lead, "caption": recording.caption}
+    specs = [(name, panel.title, panel.note, specification(panel)) for name, panel in drawn.items()]
+    return {**texts, "panels": specs, "frames": frames, "tables": packed}
 
 
 def specification(panel: Panel) -> Json:
-    """Return a panel in Vega-Lite; its tables are by column, which is shorter, and playback.js makes rows of them."""
-    (left, last), (low, high) = panel.x_range, panel.y_range
+    """Return a panel in Vega-Lite; the rows of its layers are in the tables "0", "1", …, which the page fills."""
+    (_, last), (low, high) = panel.x_range, panel.y_range
     powers = [10**power for power in range(len(str(int(last))))]
-    y_names = [{"y": y, "label": name} for y, name in enumerate(panel.y_names)]
-    axes: dict[str, Json] = {
-        "x": {
-            "title": panel.x_label or None,
-            "tickCount": 5,
-            "grid": not (panel.is_over_rounds or panel.x_names),
-            "labelExpr": TICK_TEXT,
-        },
-        "y": {"title": panel.y_label or None, "tickCount": 4, "labelExpr": TICK_TEXT},
-    }
+    x_axis: Json = {"title": panel.x_label or None, "tickCount": 5, "labelExpr": TICK_TEXT}
+    y_axis: Json = {"title": panel.y_label or None, "tickCount": 4, "labelExpr": TICK_TEXT}
+    x_scale: Json = {"domain": list(panel.x_range), "nice": False, "clamp": True}
+    y_scale: Json = {"domain": [low, high], "nice": False, "clamp": True}
     if panel.is_over_rounds:
-        axes["x"]["values"] = powers
+        x_axis |= {"values": powers, "grid": False}
+        x_scale["type"] = "log"
     if panel.is_log:
-        axes["y"]["values"] = [0, *powers]
+        y_axis["values"] = [0, *powers]
+        y_scale["type"] = "symlog"
     if panel.x_names:
         angle = -45 if max(map(len, panel.x_names)) > 2 else 0
-        more = {
-            "values": list(range(len(panel.x_names))),
-            "labelExpr": f"{list(panel.x_names)}[datum.value]",
-            "labelAngle": angle,
-        }
-        axes["x"] |= more | {"ticks": False, "domain": False}
-    has_y_axis = not panel.y_names and not any(kind == "name" for kind, _ in panel.layers)
-    x_scale = {"domain": [left, last], "nice": False, "clamp": True} | ({"type": "log"} if panel.is_over_rounds else {})
-    y_scale = {"domain": [low, high], "nice": False, "clamp": True} | ({"type": "symlog"} if panel.is_log else {})
+        x_axis |= {"values": [*range(len(panel.x_names))], "labelExpr": f"{[*panel.x_names]}[datum.value]"}
+        x_axis |= {"labelAngle": angle, "ticks": False, "domain": False, "grid": False}
+    has_names = any(kind == "name" for kind, _ in _layers(panel))
     channels: Json = {
-        "x": {"field": "x", "type": "quantitative", "scale": x_scale, "axis": axes["x"]},
-        "y": {"field": "y", "type": "quantitative", "scale": y_scale, "axis": axes["y"] if has_y_axis else None},
-        "x2": {"field": "x2"},
-        "y2": {"field": "y2"},
+        "x": {"field": "x", "type": "quantitative", "scale": x_scale, "axis": x_axis},
+        "y": {"field": "y", "type": "quantitative", "scale": y_scale, "axis": None if has_names else y_axis},
+        **{key: {"field": key} for key in ("x2", "y2", "label")},
         **dict.fromkeys(("color", "fill", "stroke"), COLOUR),
         "detail": {"field": "curve"},
         "opacity": {"field": "shade", "type": "quantitative", "scale": None},
         "tooltip": {"field": "text"},
-        "label": {"field": "label"},
     }
-    layers, tables = [], {}
-    for number, (kind, rows) in enumerate([("name", y_names), *panel.layers]):
-        if rows:
-            mark, used = MARKS[kind]
-            table, keys = (
-                f"{kind}{number}",
-                [
-                    key
-                    for key in (
-                        "x",
-                        "x2",
-                        "y",
-                        "y2",
-                        "frame",
-                        "until",
-                        "colour",
-                        "text",
-                        "label",
-                        "room",
-                        "shade",
-                        "curve",
-                    )
-                    if key in rows[0]
-                ],
-            )
-            tables[table] = {key: [_rounded(row[key]) for row in rows] for key in keys}
-            transforms = [{"filter": "datum.frame <= frame && frame < datum.until"}] * ("frame" in keys) + [
-                HAS_ROOM
-            ] * ("room" in keys and "label" in used)
-            encoding = {"text" if key == "label" else key: channels[key] for key in used.split()}
-            layers.append({"data": {"name": table}, "transform": transforms, "mark": mark, "encoding": encoding})
-    height = (
-        ROW_HEIGHT * round(low + 0.4)
-        if panel.y_names or not has_y_axis
-        else SMALL_HEIGHT
-        if panel.y_label == "regret"
-        else HEIGHT
-    )
-    return BASE | {
-        "params": [*BASE["params"], {"name": "frame", "value": 0}],
-        "height": height,
-        "layer": layers,
-        "datasets": tables,
-    }
+    layers = []
+    for number, (kind, _) in enumerate(_layers(panel)):
+        mark, used = MARKS[kind]
+        encoding = {"text" if key == "label" else key: channels[key] for key in used.split()}
+        transform = [HAS_ROOM] if kind in ("beside", "above") else []
+        layers.append({"data": {"name": str(number)}, "transform": transform, "mark": mark, "encoding": encoding})
+    height = SMALL_HEIGHT if panel.y_label == "regret" else HEIGHT
+    return BASE | {"height": ROW_HEIGHT * round(low + 0.4) if has_names else height, "layer": layers}
 
 
-def _rounded(value: Any) -> Any:
-    """Round a number to what is visible; None if it is not finite."""
-    if not isinstance(value, float):
-        return value
-    return float(f"{value:.5g}") if isfinite(value) else None
+def _layers(panel: Panel) -> list[Layer]:
+    """Return the layers that have rows; names of rows are a layer of their own."""
+    names = [{"y": y, "label": name} for y, name in enumerate(panel.y_names)]
+    return [(kind, rows) for kind, rows in [("name", names), *panel.layers] if rows]
+
+
+def _columns(rows: list[Row]) -> Json:
+    """Return a table by column, with numbers rounded to what is visible."""
+
+    def rounded(value: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        return float(f"{value:.5g}") if isfinite(value) else None
+
+    return {key: [rounded(row[key]) for row in rows] for key in KEYS if key in rows[0]}

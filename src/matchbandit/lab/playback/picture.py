@@ -20,7 +20,7 @@ from matchbandit.lab.playback.frames import Row
 from matchbandit.lab.playback.panels import INK, Panel
 from matchbandit.lab.playback.record import Recording
 
-BLACK, GREY, BLUE = "#1b1b1b", "#6b6b6b", "#08306b"
+BLACK, GREY = "#1b1b1b", "#6b6b6b"
 WIDTH_IN, DPI = 9.6, 144
 SMALL, TINY = 8.0, 7.0
 """Font sizes, in points."""
@@ -33,7 +33,6 @@ LINES: dict[str, Row] = {
     "dashed": {"linewidth": 1.3, "linestyle": "--"},
     "bold": {"linewidth": 2.2},
 }
-SPANS: dict[str, Row] = {"interval": {"linewidth": 2.6}, "border": {"linewidth": 2.4, "linestyle": (0, (1, 1))}}
 MARKERS = {
     "cross": ("x", 5.5, BLACK, BLACK),
     "dash": ("|", 5.5, BLACK, BLACK),
@@ -49,6 +48,9 @@ LABELS: dict[str, Row] = {
     "above": {"xytext": (0, 2), "ha": "center", "xycoords": ("data", "axes fraction")},
     "side": {"xytext": (9, 0), "va": "center", "xycoords": ("axes fraction", "data"), "annotation_clip": False},
 }
+
+
+ARROW = LABELS["side"] | {"xytext": (1, 0)}
 
 
 def draw(recording: Recording) -> Figure:
@@ -141,11 +143,16 @@ def _draw_panel(axes: Axes, panel: Panel, moment: int | None = None, *, has_name
     axes.set_ylabel(panel.y_label if has_names else "", fontsize=SMALL)
     for kind, rows in layers:
         _draw_layer(axes, kind, rows)
-    for artist in (*axes.patches, *axes.lines):  # within the axes: measuring hundreds of them takes seconds
+    for artist in (
+        *axes.patches,
+        *axes.lines,
+        *axes.collections,
+    ):  # within the axes: measuring hundreds of them takes seconds
         artist.set_in_layout(False)
 
 
 def _draw_layer(axes: Axes, kind: str, rows: list[Row]) -> None:
+    """Draw a layer at once where its marks are many, else row by row."""
     if kind in LINES or kind == "band":
         for curve in dict.fromkeys(row["curve"] for row in rows):
             own = [row for row in rows if row["curve"] == curve]
@@ -154,29 +161,37 @@ def _draw_layer(axes: Axes, kind: str, rows: list[Row]) -> None:
                 axes.fill_between(x, y, [row["y2"] for row in own], color=colour, alpha=0.13, linewidth=0)
             else:
                 axes.plot(x, y, color=colour, **LINES[kind])
-    for row in () if kind in LINES else rows:
-        colour = _colour(row)
-        if kind in ("bar", "box", "cell"):
-            alpha = {"bar": 1.0, "box": 0.28, "cell": row.get("shade")}[kind]
-            axes.add_patch(_rectangle(row, facecolor=BLUE if kind == "cell" else colour, alpha=alpha, linewidth=0))
-        if kind in ("box", "outline"):
-            axes.add_patch(_rectangle(row, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2))
-        elif kind in SPANS:
-            axes.plot([row["x"], row["x2"]], [row["y"]] * 2, color=colour, solid_capstyle="butt", **SPANS[kind])
-        elif kind == "arrow":
-            axes.annotate(
-                "◂", (1, row["y"]), textcoords="offset points", fontsize=SMALL, **LABELS["side"] | {"xytext": (1, 0)}
-            )
-        elif kind in MARKERS:
-            marker, size, inside, edge = MARKERS[kind]
-            style: Row = {"markersize": size, "markerfacecolor": inside or colour, "markeredgecolor": edge or colour}
-            width = 0.4 if kind == "best" else 1.0
-            axes.plot([row["x"]], [row["y"]], marker, markeredgewidth=width, zorder=3, **style)
-        elif kind == "divider":
-            axes.axvline(row["x"], color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
-        elif kind in LABELS and row.get("room", 1.0) > LETTER_WIDTH * len(row["label"]):
-            place = row.get("x", 1), row.get("y", 1)
-            axes.annotate(row["label"], place, color=colour, fontsize=TINY, textcoords="offset points", **LABELS[kind])
+    elif kind == "cell":
+        table = np.zeros((round(axes.get_ylim()[0] + 0.5), round(axes.get_xlim()[1] + 0.5)))
+        for row in rows:
+            table[round(row["y"] + 0.5), round(row["x"] + 0.5)] = row["shade"]
+        axes.imshow(table, cmap="Blues", vmin=0, vmax=1)
+    elif kind == "interval":
+        y, low, high = ([row[key] for row in rows] for key in ("y", "x", "x2"))
+        axes.hlines(y, low, high, colors=[_colour(row) for row in rows], linewidth=2.6)
+    else:
+        for row in rows:
+            _draw_row(axes, kind, row, _colour(row))
+
+
+def _draw_row(axes: Axes, kind: str, row: Row, colour: str) -> None:
+    if kind in ("bar", "box"):
+        axes.add_patch(_rectangle(row, facecolor=colour, alpha=1.0 if kind == "bar" else 0.28, linewidth=0))
+    if kind in ("box", "outline"):
+        axes.add_patch(_rectangle(row, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2))
+    elif kind == "border":
+        axes.plot([row["x"], row["x2"]], [row["y"]] * 2, color=colour, linewidth=2.4, linestyle=(0, (1, 1)))
+    elif kind == "divider":
+        axes.axvline(row["x"], color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
+    elif kind in MARKERS:
+        marker, size, inside, edge = MARKERS[kind]
+        style: Row = {"markersize": size, "markerfacecolor": inside or colour, "markeredgecolor": edge or colour}
+        axes.plot([row["x"]], [row["y"]], marker, markeredgewidth=0.4 if kind == "best" else 1.0, zorder=3, **style)
+    elif kind == "arrow":
+        axes.annotate("◂", (1, row["y"]), fontsize=SMALL, textcoords="offset points", **ARROW)
+    elif kind in LABELS and row.get("room", 1.0) > LETTER_WIDTH * len(row["label"]):
+        place = row.get("x", 1), row.get("y", 1)
+        axes.annotate(row["label"], place, color=colour, fontsize=TINY, textcoords="offset points", **LABELS[kind])
 
 
 def _rectangle(row: Row, **style: Any) -> Rectangle:

@@ -23,8 +23,7 @@ MIN_OPTION_VALUES = 3
 MAX_TICKS = 12
 MAX_VARIANTS_PER_COLOUR = 3
 """Variants of a policy that share its colour; more get a colour each."""
-MAX_TEXT = 40
-"""Characters of a value in a title or caption."""
+UNNAMED = ("family", "problem", "task", "rewards")
 SIGNS = {"delta": "δ", "epsilon": "ε"}
 X_LABELS = {"horizon": "horizon T", "delta": "1/δ", "epsilon": "ε", "budget": "budget, in rounds"}
 OVER = {"round": "over the rounds", "horizon": "over the horizon", "budget": "over the budget", "policy": "by policy"}
@@ -123,14 +122,15 @@ def measured_column(study: Study) -> str:
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
-    """Format settings for titles and captions.
+    """Format settings for titles and captions: `spiked, gap = 0.5, δ = 0.05`."""
+    names = {key: f"{SIGNS.get(key, key)} = " for key in settings} | {key: "" for key in UNNAMED}
+    return ", ".join(f"{names[key]}{value_text(value)}" for key, value in settings.items())
 
-    >>> settings_text({"family": "spiked", "gap": 0.5, "delta": 0.05})
-    'spiked, gap = 0.5, δ = 0.05'
-    """
-    texts = {key: value_text(value, MAX_TEXT) for key, value in settings.items()}
-    plain = ("family", "problem", "task", "rewards")
-    return ", ".join(text if key in plain else f"{SIGNS.get(key, key)} = {text}" for key, text in texts.items())
+
+def _is_at(point: Point, fixed: Mapping[str, Any]) -> bool:
+    """Whether a point has these values of what varies; lists are tuples in tables."""
+    values = {key: (point.sweep.get(key), value) for key, value in fixed.items() if key != "task"}
+    return all(np.array_equal(a, b) if isinstance(a, list) else a == b for a, b in values.values())
 
 
 def _is_number(value: Any) -> bool:
@@ -141,8 +141,7 @@ def _chart(panel: Panel) -> Chart:
     """Build one chart: a line for each policy with its options."""
     study, x, column = panel.study, panel.x, measured_column(panel.study)
     goal: Goal = "regret" if column == "regret" else "identification"
-    chosen = {key: value for key, value in panel.fixed.items() if key != "task"}
-    point = next(point for point in study.points if all(point.sweep.get(key) == chosen[key] for key in chosen))
+    point = next(point for point in study.points if _is_at(point, panel.fixed))
     options = [key for key in sweep_keys(study)[1] if key != x]
     variants = {_label(values): runs for values, runs in panel.runs.split("policy", *options)}
     policies = [runs["policy"][0] for runs in variants.values()]
