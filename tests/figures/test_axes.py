@@ -193,6 +193,12 @@ def test_plot_on_a_users_axes_leaves_their_figure_and_makes_room_for_names():
     assert (twice.get_xlim()[1], twice.get_ylim()[1]) > (1e4, 9 * np.log(1e4))
 
 
+def test_plot_on_dark_axes_takes_the_colours_for_them():
+    with plt.style.context("dark_background"):
+        ax = CHARTS["rounds"].plot(plt.figure().add_subplot())
+    assert [part.get_color() for part in ax.lines] == [look.dark for look in styles_of(CHARTS["rounds"])]
+
+
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_save_gives_the_same_bytes_whatever_the_users_settings(tmp_path, kind):
     file = tmp_path / f"a.{kind}"

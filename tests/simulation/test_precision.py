@@ -5,6 +5,7 @@ from reference.answers import KnownAnswer, OtherEpsilon
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.lab.studies.charts import charts_of
 from matchbandit.results.plotting import chart_of
 
 SLOTS = mb.Bipartite([1.0, 0.95, 0.5], [1.0])
@@ -136,12 +137,13 @@ def test_a_policy_of_a_study_may_have_its_own_epsilon(tmp_path):
 @pytest.mark.slow
 def test_a_study_sweeps_the_budget(tmp_path):
     problem = {"u": [0.9, 0.6], "v": [0.9]}
-    study = mb.Study(name="b", problem=problem, policies=["sequential-halving"], budget=[2, 20, 200], runs=30)
+    sweep = {"budget": [2, 20, 200]}
+    study = mb.Study(name="b", problem=problem, policies=["sequential-halving"], sweep=sweep, runs=30)
     assert study.goal == "identification"
     folder = study.run(tmp_path / "b", workers=1)
-    rows = folder.rows()
-    assert rows.distinct("budget") == [2, 20, 200]
-    (chart,) = study.charts(rows)
+    runs = folder.runs()
+    assert sorted(runs.distinct("budget")) == [2, 20, 200]
+    (chart,) = charts_of(study, runs)
     shares = chart.series[0].y
     assert (chart.x_label, chart.y_label, chart.y_log) == ("budget, in rounds", "share of correct answers", False)
     assert shares[0] < shares[2] == 1
@@ -149,7 +151,7 @@ def test_a_study_sweeps_the_budget(tmp_path):
     assert "Share of wrong answers within 200 rounds" in repr(folder.results())
     assert [ranking[0].mean for ranking in folder.results().rankings] == pytest.approx((1 - shares).tolist())
     assert chart_of(folder.results()).series[0].y.tolist() == shares.tolist()
-    assert study.points[0].describe()["budget"] == 2
+    assert study.points[0].budget == 2
 
 
 def test_a_budget_is_kept_with_the_results(tmp_path):

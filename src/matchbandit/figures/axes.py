@@ -14,6 +14,7 @@ from matplotlib import rc_context
 from matplotlib import style as mpl_style
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
@@ -120,6 +121,9 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
     """Draw all but title, y label and caption, and return the handles of the names that a legend has to show."""
     before = ax.dataLim.frozen() if ax.has_data() else None
     flat, styles = bool(chart.categories), styles_of(chart)
+    red, green, blue, alpha = to_rgba(ax.get_facecolor())
+    if alpha > 0.5 and red + green + blue < 1.5:
+        styles = tuple(replace(style, colour=style.dark) for style in styles)
     along, measured = ("y", "x") if flat else ("x", "y")
     for name, is_log in ((along, chart.x_log), (measured, chart.y_log)):
         if is_log:
@@ -329,7 +333,7 @@ def _label_end(chart: Chart, ax: Axes, line: Series, style: Style) -> None:
         return
     heights = sorted(range(-100, 101, 5), key=abs)
     spots = [(dx, dy, across, 0.5) for dy in heights for dx, across in ((6, 0.0), (-6, 1.0), (0, 0.5))]
-    ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, **look))
+    ax.add_artist(_InsideLabel(_wrapped(line.label), end, spots, ground=ax.get_facecolor(), **look))
 
 
 def _draw_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
@@ -338,9 +342,9 @@ def _draw_rule(ax: Axes, at: float, label: str, *, upright: bool) -> None:
     spots = [(-dx, dy, 1.0, up) for dx in range(0, 301, 30) for dy, up in ((2, 0.0), (-2, 1.0))]
     if upright:
         spots = [(dx, -dy, across, 1.0) for dy in range(2, 222, 11) for dx, across in ((3, 0.0), (-3, 1.0))]
-    where = ax.get_xaxis_transform() if upright else ax.get_yaxis_transform()
+    look = {"xycoords": ax.get_xaxis_transform() if upright else ax.get_yaxis_transform(), "color": GREY}
     if label:
-        ax.add_artist(_InsideLabel(label, (at, 1) if upright else (1, at), spots, xycoords=where, color=GREY))
+        ax.add_artist(_InsideLabel(label, (at, 1) if upright else (1, at), spots, ground=ax.get_facecolor(), **look))
 
 
 class _EndLabel(Annotation):
@@ -374,8 +378,8 @@ class _InsideLabel(Annotation):
     Spots are offsets in points, and the share of its width and of its height that is left of and below them.
     """
 
-    def __init__(self, name: str, at: tuple[float, float], spots: Sequence[tuple[float, ...]], **look: Any) -> None:
-        halo = [withStroke(linewidth=2.5, foreground="white")]
+    def __init__(self, name: str, at: Any, spots: Sequence[tuple[float, ...]], *, ground: Any, **look: Any) -> None:
+        halo = [withStroke(linewidth=2.5, foreground=ground)]
         super().__init__(
             name, at, (0, 0), textcoords="offset pixels", fontsize="small", path_effects=halo, va="bottom", **look
         )
