@@ -10,10 +10,12 @@ import typer
 from matchbandit.cli.experiment import format_statistic, statistics_of
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import Workers, integer
+from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import duration, plural
 
 if TYPE_CHECKING:
     from matchbandit.lab.studies.folder import StudyFolder
+    from matchbandit.lab.studies.study import Study
 
 Out = Annotated[
     str | None,
@@ -43,14 +45,12 @@ def run(
 
     After an interruption, the same command continues where it stopped.
     """
-    from matchbandit.lab.studies.study import Study
-
     stopped_by = [signal.SIGINT]
     try:
         with stoppable(stopped_by):
-            loaded = Study.from_toml(study)
-            options = {"workers": workers, "dask": dask, "part_runs": part_runs, "progress": True}
-            folder = loaded.run(loaded.name if out is None else out, **options)
+            loaded = _load(study)
+            path = loaded.name if out is None else out
+            folder = loaded.run(path, workers=workers, dask=dask, part_runs=part_runs, progress=True)
             results, seconds = _results(folder), sum(part["seconds"] for part in folder.metadata)
     except KeyboardInterrupt as stopped:
         typer.echo(f"stopped{f': {stopped}' if str(stopped) else '.'}", err=True)
@@ -58,6 +58,19 @@ def run(
     data = {"study": loaded.name, "folder": str(folder.path), "runs": sum(entry["runs"] for entry in results)}
     data |= {"seconds": seconds, "goal": loaded.goal, "results": results}
     return Output(data, lambda: _print(folder, results, seconds))
+
+
+def _load(path: str) -> "Study":
+    """Read the study; each mistake is a line of its own."""
+    from matchbandit.lab.studies.study import Study
+
+    try:
+        return Study.from_toml(path)
+    except MatchbanditError as error:
+        *lines, last = str(error).split("\n")
+        for line in lines:
+            typer.echo(f"error: {line}", err=True)
+        raise type(error)(last) from error.__cause__
 
 
 @contextmanager
