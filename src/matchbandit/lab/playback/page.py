@@ -20,6 +20,8 @@ HEIGHT, SMALL_HEIGHT, ROW_HEIGHT = 280, 120, 19
 MAX_DECISIONS = 4
 """Drawn at one moment."""
 KEYS = ("x", "x2", "y", "y2", "frame", "until", "colour", "text", "label", "room", "shade", "curve")
+MAX_NAMED = 24
+"""Columns that are all named."""
 LETTER_WIDTH = 6.2
 """Of a label in pixels: it is drawn where it has room."""
 HAS_ROOM = {"filter": f"datum.room * width > {LETTER_WIDTH} * length(datum.label)"}
@@ -105,7 +107,8 @@ def specification(panel: Panel) -> Json:
     if panel.x_names:
         angle = -45 if max(map(len, panel.x_names)) > 2 else 0
         x_axis |= {"values": [*range(len(panel.x_names))], "labelExpr": f"{[*panel.x_names]}[datum.value]"}
-        x_axis |= {"labelAngle": angle, "ticks": False, "domain": False, "grid": False}
+        x_axis |= {"labelAngle": angle, "labelOverlap": len(panel.x_names) > MAX_NAMED, "ticks": False}
+        x_axis |= {"domain": False, "grid": False}
     has_names = any(kind == "name" for kind, _ in _layers(panel))
     channels: Json = {
         "x": {"field": "x", "type": "quantitative", "scale": x_scale, "axis": x_axis},
