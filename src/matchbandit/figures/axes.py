@@ -184,7 +184,7 @@ def _draw_rule(ax: Axes, rule: Rule, number: int, *, upright: bool) -> None:
     (ax.axvline if upright else ax.axhline)(rule.at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
     ax.autoscale_view()
     look: dict[str, Any] = {"color": GREY, "fontsize": "small", "zorder": 5, "in_layout": False}
-    look |= {"textcoords": "offset points", "path_effects": [withStroke(linewidth=2.5, foreground=ax.get_facecolor())]}
+    look |= {"textcoords": "offset points", "path_effects": [withStroke(linewidth=1.5, foreground=ax.get_facecolor())]}
     if upright:
         transform = ax.get_xaxis_transform()
         is_left = (transform - ax.transAxes).transform((rule.at, 1))[0] < 0.5
