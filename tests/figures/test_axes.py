@@ -104,6 +104,9 @@ def test_plot_overlaps_no_text_and_cuts_none_off(name):
 def test_plot_has_short_ticks_and_keeps_those_that_are_given():
     assert tick_words(CHARTS["rounds"].plot()) == ["0", "50,000", "100,000", "150,000", "200,000"]
     assert {"1", "10⁶"} <= set(tick_words(CHARTS["powers"].plot()))
+    narrow = plt.figure(figsize=(4.5, 3)).add_subplot()
+    ticks = tick_words(chart(line("a", [1e4, 1e12], [1, 2]), x_log=True).plot(narrow))
+    assert (ticks[0], ticks[-1]) == ("10⁴", "10¹²")
     assert len(tick_words(CHARTS["within a power"].plot())) >= 3
     ax = CHARTS["few ticks"].plot()
     assert ax.get_xticks().tolist() == list(GROWTHS)

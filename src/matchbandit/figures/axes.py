@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Rule, Series
 from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
-from matchbandit.formatting import short
+from matchbandit.formatting import power_of_ten, short
 
 Point = tuple[float, float]
 HEIGHT = 3.1
@@ -138,9 +139,9 @@ def _draw(chart: Chart, ax: Axes) -> dict[str, Any]:
 
 def _draw_series(chart: Chart, ax: Axes, line: Series, style: Style) -> Any:
     """Draw a line or a set of points, and return what stands for it in a legend."""
-    floor = chart.y_floor if chart.y_log else -np.inf  # values below it have no position
-    up = np.maximum(line.y, floor)
-    band = None if line.low is None or line.high is None else np.maximum([line.low, line.high], floor)
+    least = chart.y_floor if chart.y_log else -np.inf  # what is below it has no position
+    up = np.maximum(line.y, least)
+    band = None if line.low is None or line.high is None else np.maximum([line.low, line.high], least)
     x, y = (up, line.x) if chart.categories else (line.x, up)
     marker, face = _MARKERS[style.marker], ax.get_facecolor() if line.is_hollow else style.colour
     look: dict[str, Any] = {"color": style.colour, "marker": marker, "markerfacecolor": face, "markeredgewidth": 1.1}
@@ -208,17 +209,19 @@ def _number(axis: Axis, *, log: bool, ticks: Sequence[float] | None = None, zero
             axis.set_major_locator(FixedLocator([zero, *(tick for tick in axis.get_majorticklocs() if tick > least)]))
     else:
         axis.set_major_locator(MaxNLocator(min(axis.get_tick_space(), 7), steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(_Numbers(zero))
+    axis.set_major_formatter(_Numbers(zero, powers=log and max(axis.get_view_interval()) >= 1e6))
     axis.set_minor_formatter(NullFormatter())
 
 
 class _Numbers(Formatter):
     """Numbers at ticks; along x without those that would overlap the one before."""
 
-    def __init__(self, zero: float | None) -> None:
-        self.zero = zero
+    def __init__(self, zero: float | None, *, powers: bool) -> None:
+        self.zero, self.powers = zero, powers
 
     def __call__(self, x: float, pos: int | None = None) -> str:
+        if self.powers and x >= 1e4:
+            return power_of_ten(x, floor(log10(x) + 1e-12))
         return "0" if x == self.zero else short(x)
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
@@ -230,7 +233,8 @@ class _Numbers(Formatter):
         character = 0.6 * axis.get_major_ticks(1)[0].label1.get_size() * axis.axes.figure.dpi / 72
         for at, x in enumerate(axis.axes.transData.transform([(value, 1.0) for value in values])[:, 0]):
             half = character * (len(texts[at]) + 1) / 2
-            texts[at], right = (texts[at], x + half) if x - half > right else ("", right)
+            if x >= axis.axes.bbox.x0 - 1:  # the others are not shown
+                texts[at], right = (texts[at], x + half) if x - half > right else ("", right)
         return texts
 
 
