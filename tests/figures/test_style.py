@@ -1,23 +1,8 @@
 import numpy as np
-import pytest
 
 import matchbandit as mb
 from matchbandit.figures import Chart, Series, style_of, styles_of
 from matchbandit.figures.style import DARK_GREY, GREY, POLICIES, spread_apart
-
-TOGETHER = {
-    "practical": ["simple-adaptive-matching", "escb", "ols-ucb", "cucb", "cts-beta", "cts-gaussian", "rank1-certify",
-                  "rank1-thompson"],
-    "pairs": ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl", "rank1-thompson", "rank1-certify",
-              "uniform"],
-    "answers": [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.capabilities.goals],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("policies", TOGETHER.values(), ids=TOGETHER)
-def test_style_of_policies_drawn_together_differs_in_colour_and_in_grey(policies):
-    styles = [style_of(name) for name in policies]
-    assert len({style.colour for style in styles}) == len({style.marker for style in styles}) == len(policies)
 
 
 def test_style_of_each_policy_is_its_own_and_solid_if_proved():
