@@ -135,7 +135,7 @@ def test_an_edited_helper_of_a_users_policy_is_played_anew(own, tmp_path):
     assert not third.missing
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_error_in_a_users_policy_is_one_line(own, tmp_path, workers):
     with pytest.raises(MatchbanditError) as error:
         own(20).run(tmp_path, workers=workers)

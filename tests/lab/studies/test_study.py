@@ -149,6 +149,7 @@ MISTAKES = [
     ("horizon = 1e3", "horizon = 1e3\nstop = 'never'", "stop: unknown stop 'never'"),
     ("horizon = 1e3", "horizon = 1e3\nengine = 'fast'", "engine: unknown engine 'fast'"),
     ("horizon = 1e3", "horizon = 1e3\ncheckpoints = [1, -2]", "checkpoints.1: must be a whole number"),
+    ("horizon = 1e3", "horizon = 1e3\ncheckpoints = 5", "checkpoints: must be a list of rounds; got 5."),
     ("horizon = 1e3", "delta = 1.5", "delta: must lie between 0 and 1"),
     ("horizon = 1e3", "delta = 0.1", "uts at gap = 0.5 and 1 more: uts has no delta: it is for regret"),
     ("runs = 2", "runs = -1", "runs: must be a whole number"),
