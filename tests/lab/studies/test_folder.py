@@ -41,15 +41,18 @@ def test_a_part_is_a_parquet_file_with_one_row_per_run(finished):
 
 
 def test_open_returns_the_study_without_importing_the_users_code(tmp_path, monkeypatch):
-    code = "from matchbandit.policies.uniform import Uniform\nclass Mine(Uniform):\n    name = 'mine'\n"
+    code = "import matchbandit as mb\nclass Mine(mb.CATALOGUE['pair-elim']):\n    name = 'mine'\n"
+    code += "def steep(n: int, *, rewards, rng):\n    return mb.Bipartite([0.9, 0.1], [0.5] * n, rewards=rewards)\n"
     (tmp_path / "own_once.py").write_text(code)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    study = Study(name="own", problem={"u": [0.9, 0.3], "v": [0.8]}, policies=["own_once:Mine"], horizon=5, runs=2)
+    sweep = {"n": [2, 4], "own_once:Mine.growth": [1.5, 4]}
+    settings = {"problem": {"family": "own_once:steep"}, "policies": ["own_once:Mine"], "sweep": sweep}
+    study = Study(name="own", **settings, horizon=5, runs=2)
     study.run(tmp_path / "out", workers=1)
     (tmp_path / "own_once.py").unlink()
     monkeypatch.delitem(sys.modules, "own_once")
     reopened = StudyFolder.open(tmp_path / "out")
-    assert (reopened.study.name, len(reopened.runs()), reopened.missing) == ("own", 2, {})
+    assert (reopened.study.name, len(reopened.runs()), reopened.missing) == ("own", 8, {})
 
 
 def flip(path, at):
@@ -58,28 +61,20 @@ def flip(path, at):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "renamed run", "renamed code", "foreign"])
-def test_a_damaged_part_is_named_and_played_again(folder, finished, damage):
-    part = sorted((folder / "parts").iterdir())[1]
-    stem = part.stem.split("-")
-    action = {
-        "flip": lambda: flip(part, 12_345),
-        "cut": lambda: part.write_bytes(part.read_bytes()[:-7]),
-        "empty": lambda: part.write_bytes(b""),
-        "renamed run": lambda: part.rename(part.with_name("-".join([*stem[:-3], "0", "1", stem[-1]]) + "x.parquet")),
-        "renamed code": lambda: part.rename(part.with_name("backup.parquet")),
-        "foreign": lambda: (folder / "parts" / "other.parquet").write_bytes(b"x"),
-    }[damage]
-    action()
+def test_a_damaged_part_is_named_and_played_again(folder, finished):
+    flipped, cut, empty, renamed, backup, *_ = sorted((folder / "parts").iterdir())
+    flip(flipped, 12_345)
+    cut.write_bytes(cut.read_bytes()[:-7])
+    empty.write_bytes(b"")
+    renamed.rename(renamed.with_name(renamed.name.replace("-0-1-", "-4-5-").replace("-2-3-", "-0-1-")))
+    backup.rename(folder / "parts" / "backup.parquet")
     opened = StudyFolder.open(folder)
-    with pytest.warns(UserWarning, match="damaged or renamed, and ignored: "):
-        missing = sum(opened.missing.values())
-    assert missing == (0 if damage == "foreign" else 2)
-    assert len(opened.damaged) == 1
-    with pytest.warns(UserWarning, match="damaged or renamed, and ignored: "):
+    with pytest.warns(UserWarning, match="damaged or renamed, and ignored: backup.parquet"):
+        assert sum(opened.missing.values()) == 10
+    assert len(opened.damaged) == 5
+    with pytest.warns(UserWarning, match="damaged or renamed, and ignored: backup.parquet"):
         SMALL.run(folder, workers=1)
-    for other in ("backup", "other"):
-        (folder / "parts" / f"{other}.parquet").unlink(missing_ok=True)
+    (folder / "parts" / "backup.parquet").unlink()
     assert regret(folder) == regret(finished)
 
 
