@@ -122,10 +122,10 @@ def test_a_study_sweeps_epsilon(tmp_path):
 def test_a_policy_of_a_study_may_have_its_own_epsilon(tmp_path):
     """Policies without one are a level to compare with."""
     policies = [{"name": "reference.answers:KnownAnswer", "selection": "pair"}, "pair-elim"]
-    sweep = {"reference.answers:KnownAnswer.epsilon": [0.05, 0.5]}
+    sweep = {"reference.answers:KnownAnswer.epsilon": [0.05, 0.1, 0.2, 0.5]}
     study = mb.Study(name="own", problem=SLOTS, policies=policies, delta=0.1, sweep=sweep, runs=2)
     runs = study.run(tmp_path / "own", workers=1).runs()
-    assert runs.distinct("epsilon") == [0.05, 0.5, None]
+    assert runs.distinct("reference.answers:KnownAnswer.epsilon") == [0.05, 0.1, 0.2, 0.5, None]
     (chart,) = charts_of(study, runs)
     assert [line.kind for line in chart.series] == ["line", "reference"]
 

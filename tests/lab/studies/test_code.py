@@ -55,12 +55,15 @@ def test_all_that_simulation_imports_is_digested_or_known_to_have_no_effect():
     assert all(files_of(PACKAGE / name) for name in code.NUMERICAL)
 
 
-def test_digest_of_user_code_changes_with_what_it_imports_but_not_with_comments(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_namespace", [False, True], ids=["package", "namespace package"])
+def test_digest_of_user_code_changes_with_what_it_imports_but_not_with_comments(is_namespace, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     policy = "from matchbandit.policies.uniform import Uniform\nfrom .deep import helper\n"
     policy += "class Mine(Uniform):\n    name = 'mine'\n"
     files = {"own_pack/__init__.py": "", "own_pack/policy.py": policy, "own_pack/deep/__init__.py": ""}
     files |= {"own_pack/deep/helper.py": "import own_far\n", "own_far.py": "X = 1\n", "own_unrelated.py": "X = 1\n"}
+    if is_namespace:
+        files = {name: text for name, text in files.items() if "__init__" not in name}
     digests = []
     for change in ({}, {"own_far.py": "X = (1)  # one\n"}, {"own_unrelated.py": "X = 2"}, {"own_far.py": "X = 2\n"}):
         for name, text in {**files, **change}.items():

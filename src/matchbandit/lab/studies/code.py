@@ -7,12 +7,11 @@ import pickle
 import platform
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
-from modulefinder import ModuleFinder
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -87,11 +86,28 @@ def user_files(name: str) -> tuple[Path, dict[str, str]]:
         top = root / name.partition(".")[0]
         files = {*top.rglob("*.py"), file}
     else:
-        finder = ModuleFinder([str(root)])
-        finder.import_hook(name)
-        modules: Iterable[Any] = finder.modules.values()
-        files = {Path(module.__file__) for module in modules if module.__file__}
+        files, waiting = set[Path](), {file}
+        while waiting:
+            files.add(at := waiting.pop())
+            waiting |= {*_imports(at, root)} - files
     return root, {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(files)}
+
+
+def _imports(file: Path, root: Path) -> Iterator[Path]:
+    """Yield the files below a folder that a file imports, also from packages without an `__init__.py`."""
+    package = file.parent.relative_to(root).parts
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        names: list[tuple[str, ...]] = []
+        if isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            start = (*base, *(node.module.split(".") if node.module else ()))
+            names = [(*start, alias.name) for alias in node.names]
+        for parts in names:
+            for depth in range(1, len(parts) + 1):
+                at = root.joinpath(*parts[:depth])
+                yield from (path for path in (at.with_suffix(".py"), at / "__init__.py") if path.is_file())
 
 
 @dataclass(frozen=True)
