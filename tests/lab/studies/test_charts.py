@@ -30,7 +30,7 @@ def runs_of(study, checkpoints=(10, 100), **measured):
     for point, run in product(study.points, range(study.runs)):
         at = {"policy": point.policy["name"], **point.sweep}
         task = TASKS.get(at["policy"], "one pair per round" if point.horizon else "the best pair")
-        row = {**at, "label": point.label, "task": task, "run": run}
+        row = {**at, "label": point.label, "point": point.key, "task": task, "run": run}
         if "regret" in measured:
             curve = [float(measured["regret"](at, run, each)) for each in checkpoints]
             row |= {"regret": curve[-1], "rounds": np.array(checkpoints), "regrets": np.array(curve)}
