@@ -18,9 +18,9 @@ def report(
 
     It also has settings, times and versions, and works offline.
     """
-    from matchbandit.lab.studies.report import report as write
-    from matchbandit.lab.studies.report import save_chart
+    from matchbandit.lab.studies import report as reports
 
-    files = {"page": str(write(folder, out or None, x=x or None))}
-    files |= {"plot": str(save_chart(folder, plot, x=x or None))} if plot else {}
-    return Output(files, "\n".join(f"{name}:\n  {path}" for name, path in files.items()))
+    files = {"page": reports.report(folder, out or None, x=x or None)}
+    files |= {"plot": reports.save_chart(folder, plot, x=x or None)} if plot else {}
+    text = "\n".join(f"{name}:\n  {path}" for name, path in files.items())
+    return Output({name: str(path) for name, path in files.items()}, text)
