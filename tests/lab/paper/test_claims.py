@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from matchbandit.lab.paper import claims
-from matchbandit.lab.paper.claims import agrees, inside_range, is_clearly_below, published, ratio, ratio_grows
+from matchbandit.lab.paper.claims import agree, is_clearly_below, lie_in_range, published, ratio, ratio_grows
 from matchbandit.lab.tables import RunTable
 
 SAM = "simple-adaptive-matching"
@@ -85,11 +85,11 @@ def test_is_clearly_below_needs_two_standard_errors(ours, theirs, paired, is_bel
     ("shifts", "outcome"), [([0] * 8, "holds"), ([5] + [0] * 7, "holds"), ([5, 5] + [0] * 6, "partly holds"),
                             ([5] * 4 + [0] * 4, "does not hold"), ([-5] * 8, "does not hold")],
 )  # fmt: skip
-def test_inside_range_counts_published_means_in_the_band(known, shifts, outcome):
+def test_lie_in_range_counts_published_means_in_the_band(known, shifts, outcome):
     means = {"pair-elim": [10, 11, 12, 12], "rank1-elim": [15, 20, 30, 40]}
     published = [(policy, x, mean) for policy, of in means.items() for x, mean in zip(POSITIONS, of, strict=True)]
     known(*((policy, x, mean + shift, 0, 0, 1) for (policy, x, mean), shift in zip(published, shifts, strict=True)))
-    verdict = inside_range("any", "gap")(around(means))
+    verdict = lie_in_range(around(means), "any", "gap")
     inside = shifts.count(0)
     assert (verdict.measured[:6], verdict.threshold, verdict.outcome) == (f"{inside} of 8", "at least 7 of 8", outcome)
 
@@ -104,7 +104,7 @@ def agreement(known, means, second=()):
         for x, mean in zip(POSITIONS, means, strict=True)
         for run, shift in ((0, -7.0), (1, 7.0))
     )
-    return agrees("any", "gap")(ours)
+    return agree(ours, "any", "gap")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def agreement(known, means, second=()):
         ([1081, 2161, 3000, 4000], 2),
     ],
 )
-def test_agrees_within_8_percent_and_the_published_range_widened_by_3(known, means, good):
+def test_agree_within_8_percent_and_the_published_range_widened_by_3(known, means, good):
     verdict = agreement(known, means)
     assert verdict.measured.startswith(f"{good} of 4 agree")
     assert verdict.outcome == ("holds" if good == 4 else "partly holds" if good == 3 else "does not hold")
@@ -129,7 +129,7 @@ def test_agrees_within_8_percent_and_the_published_range_widened_by_3(known, mea
 
 
 @pytest.mark.parametrize(("mean", "good"), [(1000, 4), (1200, 4), (1290, 4), (1300, 3), (1115, 3), (1116, 4)])
-def test_agrees_uses_the_nearer_of_two_records(known, mean, good):
+def test_agree_uses_the_nearer_of_two_records(known, mean, good):
     verdict = agreement(known, [mean, 2000, 3000, 4000], second=[(SAM, 0.5, 1200.0, 1150.0, 1260.0, 2)])
     assert verdict.measured.startswith(f"{good} of 4")
     nearer, other = ("1,000", "1,200") if mean < 1100 else ("1,200", "1,000")
@@ -140,20 +140,13 @@ def test_published_numbers_are_those_of_the_authors_notebooks():
     over_n, over_mu, in_time = (published(name) for name in ("over-n", "over-mu", "over-mu-in-time"))
     assert over_n["x"].tolist() == list(range(2, 12))
     assert over_n["mean"].tolist() == [1333, 4800, 11386, 13281, 14488, 15996, 17759, 19456, 21775, 23252]
-    assert over_n["p5"].tolist() == [1333, 4800, 11301, 12656, 13955, 15232, 17033, 18548, 20308, 21993]
-    assert over_n["p95"].tolist() == [1333, 4800, 11428, 13659, 14948, 16630, 18487, 20854, 24966, 25586]
+    assert (sum(over_n["p5"]), sum(over_n["p95"])) == (137_159, 152_691)
     sam = over_mu.where(label=SAM, record=1)
     assert [sam[name].tolist() for name in ("x", "mean", "p5", "p95")] == [
         [0.5, 0.6, 0.7, 0.8], [1634, 1245, 900, 689], [1502, 1098, 772, 615], [1809, 1414, 999, 772],
     ]  # fmt: skip
     second = over_mu.where(record=2)
-    assert [second[name].tolist() for name in ("label", "x", "mean", "p5", "p95")] == [
-        [SAM],
-        [0.5],
-        [1748],
-        [1468],
-        [2120],
-    ]
+    assert [second[name].tolist() for name in ("x", "mean", "p5", "p95")] == [[0.5], [1748], [1468], [2120]]
     assert over_mu.where(label="escb")["p95"].tolist() == [2823, 2658, 2831, 2860]
     assert in_time.where(label="escb")["mean"].tolist() == [527, 857, 1142, 1412, 1631, 1809, 1976, 2158, 2311, 2451]
     last = in_time.where(label=SAM)

@@ -131,6 +131,7 @@ def test_charts_of_budgets_show_the_share_of_correct_answers_without_bands():
     correct = {"rounds": lambda at, run: at["budget"], "correct": lambda at, run: run < at["budget"] / 40}
     (chart,) = charts_of(study, runs_of(study, **correct))
     assert (chart.series[0].y.tolist(), chart.series[0].low, chart.y_log) == ([0.25, 0.75], None, False)
+    assert chart.y_range[0] < 0 < 1 < chart.y_range[1]  # markers at the ends are seen whole
 
 
 def test_charts_of_policies_without_proof_or_assumption_have_hollow_markers():
