@@ -134,16 +134,6 @@ def test_charts_of_budgets_show_the_share_of_correct_answers_without_bands():
     assert chart.y_range[0] < 0 < 1 < chart.y_range[1]  # markers at the ends are seen whole
 
 
-def test_charts_of_policies_without_proof_or_assumption_have_hollow_markers():
-    means = {"means": [[0.7, 0.4, 0.2], [0.5, 0.6, 0.1]]}
-    policies = ("uts", "rank1-elim", "rank1-thompson")
-    for problem, hollow in (({"u": [0.9, 0.5], "v": [0.8, 0.1]}, [0, 0, 1]), (means, [1, 1, 1])):
-        study = study_of(*policies, problem=problem)
-        (chart,) = charts_of(study, runs_of(study, regret=lambda at, run, t: t))
-        assert [line.is_hollow for line in chart.series] == hollow, problem
-        assert ("products" in chart.caption) == (problem is means)
-
-
 def test_charts_of_an_unfinished_study_say_how_few_and_how_many_runs_there_are():
     study = study_of("uts", "pair-elim", gap=[0.5, 0.6])
     runs = runs_of(study, regret=lambda at, run, t: run)
