@@ -1,14 +1,13 @@
 """`matchbandit reproduce`: the paper's figures and claims, and further figures."""
 
-import signal
 from typing import Annotated
 
 import typer
 
 from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES, STUDIES, complete_from
 from matchbandit.cli.output import Output, print_table, prints_output
+from matchbandit.cli.interruption import exit_if_stopped
 from matchbandit.cli.parameters import Seed, Workers, argument, integer, optional
-from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
 
 NAMES = f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. Or all of a study: "
@@ -34,19 +33,14 @@ def reproduce(
     """
     from matchbandit.lab.paper.reproduce import reproduce as reproduce_figures
 
-    stopped_by = [signal.SIGINT]
-    try:
-        with stoppable(stopped_by), bar("reproducing") as advance:
+    with exit_if_stopped(), bar("reproducing") as advance:
 
-            def show(text: str, done: int, total: int) -> None:
-                if not done:  # how long it will take
-                    typer.echo(text, err=True)
-                advance(text, done, total)
+        def show(text: str, done: int, total: int) -> None:
+            if not done:  # how long it will take
+                typer.echo(text, err=True)
+            advance(text, done, total)
 
-            made = reproduce_figures(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=show)
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; finished parts are in {out}. The same command continues from there.", err=True)
-        raise typer.Exit(128 + stopped_by[-1]) from None
+        made = reproduce_figures(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=show)
     data = made.describe()
     lines = "\n  ".join(["\npictures:", *data["pictures"]]) + f"\n{made.times_text}\npage:\n  {made.page}"
 
