@@ -9,7 +9,7 @@ import typer
 
 
 @contextmanager
-def exit_if_stopped() -> Iterator[None]:
+def exit_if_stopped(message: str = "") -> Iterator[None]:
     """Let SIGTERM and SIGHUP interrupt the block as Ctrl-C does, unless they are ignored, as after nohup; then exit."""
     stopped_by = [signal.SIGINT]
 
@@ -22,7 +22,7 @@ def exit_if_stopped() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stopped:
-        typer.echo(f"stopped{f': {stopped}' if str(stopped) else '.'}", err=True)
+        typer.echo(message or (f"stopped: {stopped}" if str(stopped) else "stopped."), err=True)
         raise typer.Exit(128 + stopped_by[-1]) from None
     finally:
         for number, handler in before.items():

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES, STUDIES, complete_from
-from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.interruption import exit_if_stopped
+from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import Seed, Workers, argument, integer, optional
 from matchbandit.progress import bar
 
@@ -33,7 +33,8 @@ def reproduce(
     """
     from matchbandit.lab.paper.reproduce import reproduce as reproduce_figures
 
-    with exit_if_stopped(), bar("reproducing") as advance:
+    stopped = f"stopped; finished parts are in {out}. The same command continues from there."
+    with exit_if_stopped(stopped), bar("reproducing") as advance:
 
         def show(text: str, done: int, total: int) -> None:
             if not done:  # how long it will take
