@@ -64,7 +64,7 @@ class RunTable:
         tables = list(tables)
         columns: dict[str, Any] = {}
         for name in dict.fromkeys(name for table in tables for name in table.names):
-            parts = [table._columns.get(name) for table in tables]
+            parts: list[Any] = [table._columns.get(name) for table in tables]
             if all(part is not None and part.dtype.kind in "iuf" for part in parts):
                 columns[name] = np.concatenate(parts)
             else:
