@@ -78,11 +78,6 @@ def test_points_of_a_file_are_the_product_of_policies_and_sweeps_that_concern_th
     assert [point.key for point in same.points] == [point.key for point in study.points]
 
 
-@pytest.mark.parametrize("text", [b"\xef\xbb\xbf" + GAPS.encode(), GAPS.replace("\n", "\r\n").encode()])
-def test_from_toml_accepts_marks_and_line_ends_of_other_systems(write, text):
-    assert Study.from_toml(write(text)) == Study.from_toml(write(GAPS, "usual.toml"))
-
-
 @pytest.mark.parametrize(
     "problem",
     [
@@ -134,20 +129,16 @@ def test_sweep_of_a_drift_changes_its_parameter():
 MISTAKES = [
     ("horizon = 1e3", "horzion = 1e3", "horzion: unknown key 'horzion'; did you mean 'horizon'?"),
     ("horizon = 1e3", "", "study: give one of horizon"),
-    ("horizon = 1e3", "horizon = 2.5", "horizon: must be a whole number"),
     ("horizon = 1e3", 'horizon = "1e3"', "horizon: must be a whole number"),
     ("horizon = 1e3", "horizon = [10, 100]", "got [10, 100]. To vary it, list the values below [sweep]."),
     ("horizon = 1e3", "horizon = 1e3\ndelta = 0.1", "study: give one of horizon"),
     ("horizon = 1e3", "horizon = 1e3\nmax_rounds = 5", "max_rounds: goes with delta only"),
-    ("horizon = 1e3", "horizon = 1e3\nepsilon = 0.1", "epsilon: goes with delta only"),
     ("horizon = 1e3", "horizon = 1e3\nstop = 'never'", "stop: should be 'first-split'; got 'never'."),
     ("horizon = 1e3", "horizon = 1e3\ncheckpoints = [1, -2]", "checkpoints.1: must be a whole number"),
     ("horizon = 1e3", "horizon = 1e3\ncheckpoints = [50, 5000]", "checkpoints: must be at most the horizon, 1,000"),
     ("horizon = 1e3", "delta = 1.5", "delta: should be less than 1; got 1.5."),
-    ("horizon = 1e3", "delta = nan", "delta: should be "),
     ("horizon = 1e3", "delta = true", "delta: should be a valid number; got True."),
     ("horizon = 1e3", "delta = 0.1", "uts at gap = 0.5 and 1 more: uts has no delta: it is for regret"),
-    ("runs = 2", "runs = -1", "runs: must be a whole number"),
     ("runs = 2", "seed = 2026-01-01", "seed: must be a whole number"),
     *(
         ('name = "gaps"', f"name = {name}", "name: must be letters")
@@ -155,34 +146,28 @@ MISTAKES = [
     ),
     ('name = "gaps"', "", "name: is missing"),
     ('"uts"', '"utz"', "policies.0: unknown policy 'utz'; did you mean 'uts'?"),
-    ('"uts"', "{gamma = 2}", "policies.0: needs a name"),
     ('"uts"', '"uts", "uts"', "policies: uts is there twice. Remove one"),
     ('"uts"', '"pair-select"', "pair-select is for identification here, not regret"),
     ('"uts"', '"os:system"', "policies.0: os:system is not a policy"),
     ("cap_windows", "cap_windos", "policies.1.cap_windos: unknown option of pair-elim 'cap_windos'; did you mean"),
     ("cap_windows = true", "growth = 0.5", "policies.1.growth: must lie between 1"),
     ("cap_windows = true", "growth = [2, 4]", "policies.1.growth: must be a number; got [2, 4]. To vary it, list"),
-    ("cap_windows = true", "growth = 2026-01-01", "policies.1.growth: must be a finite number"),
     ("cap_windows = true", "delta = 0.1", "policies.1.delta: belongs to the study: write it above"),
     ('"spiked"', '"spikd"', "problem: unknown family 'spikd'; did you mean 'spiked'?"),
     ('family = "spiked"', "", "problem.n: unknown parameter of the problem 'n'."),
-    ("n = 3", "n = 3.5", "problem.n: must be a whole number"),
     ("n = 3", "n = [3, 4]", "problem.n: must be a whole number"),
     ("n = 3", "", "the family spiked needs n, u1, gap; missing: n."),
-    ("u1 = 0.9", "u1 = nan", "problem.u1: must be a finite number"),
     ("u1 = 0.9", "u1 = 7", "problem.u1: must lie in [0, 1]; got 7."),
     ("u1 = 0.9", 'u1 = 0.9\nrewards = "gauss:1"', "problem.rewards: unknown"),
     ("u1 = 0.9", "u1 = 0.9\nepsilon = 0.1", "Known: family, n, u1, gap, rewards, drift. It belongs above the first"),
     ("u1 = 0.9", 'u1 = 0.9\ndrift = "randm-walk:1"', "problem.drift: unknown drift 'randm-walk'; did you mean"),
     ("u1 = 0.9", 'u1 = 0.9\ndrift = {kind = "jumps", step = 1}', "problem.drift: unknown parameter of the drift"),
     ("gap = [0.5, 0.6]", "gap = 0.5", "sweep.gap: should be a valid list; got 0.5."),
-    ("gap = [0.5, 0.6]", "gap = []", "sweep.gap: List should have at least 1 item"),
     ("gap = [0.5, 0.6]", "gap = [0.5, nan]", "sweep.gap: must be a finite number"),
     ("gap = [0.5, 0.6]", "gap = [0.5, 1.2]", "sweep.gap: must lie in [0, 1]; got 1.2."),
     ("gap = [0.5, 0.6]", "gap = [0.5, 0.5]", "uts at gap = 0.5 and 2 more: is there twice"),
     ("gap = [0.5, 0.6]", "gp = [0.5, 0.6]", "sweep.gp: unknown setting or parameter 'gp'; did you mean 'gap'?"),
     ("gap = [0.5, 0.6]", "gap = [0.5, 0.6]\nn = [2, 3]", "sweep.n: is given outside [sweep], too"),
-    ("gap = [0.5, 0.6]", "runs = [1, 2]", "sweep.runs: unknown setting"),
     ("gap = [0.5, 0.6]", "seed = [-1]", "sweep.seed: must be a whole number, at least 0; got -1."),
     ("gap = [0.5, 0.6]", f"seed = {[*range(150)]}\ngap = {[*range(150)]}", "sweep: a study has at most 20,000 points"),
     ('"pair-elim.growth"', '"pair-elm.growth"', "sweep.pair-elm.growth: unknown policy of the study 'pair-elm'; did"),
@@ -238,9 +223,7 @@ def test_user_code_is_found_beside_the_file_and_by_its_short_name(write):
     ("code", "name", "text"),
     [
         ("x = 1\n1/0", "own_bad:Mine", "cannot be imported: ZeroDivisionError: division by zero (own_bad.py, line 2)"),
-        ("def f(:", "own_bad:Mine", "cannot be imported: SyntaxError: invalid syntax (own_bad.py, line 1)"),
         ("Mine = 1", "own_bad:Mine", "own_bad:Mine is not a policy"),
-        ("class Mein: pass", "own_bad:Mine", "unknown name in the module own_bad 'Mine'; did you mean 'Mein'?"),
         ("", "own_bda:Mine", "unknown module 'own_bda'; did you mean 'own_bad'?"),
     ],
 )
