@@ -1,14 +1,13 @@
 """`matchbandit reproduce`: the paper's figures and claims, and further figures."""
 
-import signal
 from typing import Annotated
 
 import typer
 
 from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES, STUDIES, complete_from
+from matchbandit.cli.interruption import exit_if_stopped
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import Seed, Workers, argument, integer, optional
-from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
 
 COMPLETE = complete_from((*PAPER_FIGURES, *OTHER_FIGURES, *STUDIES))
@@ -32,19 +31,15 @@ def reproduce(
     """
     from matchbandit.lab.paper import reproduce as paper
 
-    stopped_by = [signal.SIGINT]
-    try:
-        with stoppable(stopped_by), bar("reproducing") as advance:
+    stopped = f"stopped; finished parts are in {out}. The same command continues from there."
+    with exit_if_stopped(stopped), bar("reproducing") as advance:
 
-            def show(text: str, done: int, total: int) -> None:
-                if not done:  # how long it will take
-                    typer.echo(text, err=True)
-                advance(text, done, total)
+        def show(text: str, done: int, total: int) -> None:
+            if not done:  # how long it will take
+                typer.echo(text, err=True)
+            advance(text, done, total)
 
-            made = paper.reproduce(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=show)
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; finished parts are in {out}. The same command continues from there.", err=True)
-        raise typer.Exit(128 + stopped_by[-1]) from None
+        made = paper.reproduce(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=show)
 
     def print_text() -> None:
         claims = made.describe()["claims"]

@@ -3,7 +3,6 @@
 This is the only module of the lab that knows how results are stored.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,14 +19,12 @@ from matchbandit.results.tables import details_table, eliminations_from, plays_f
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MEASURED = {
-    "simulation": ("regret", "rounds", "regrets"),
-    "identification": ("rounds", "pairs", "identified", "correct"),
-}
-"""Columns of results; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
-DETAILS = ("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers")
-HEADS = ("study", "label", "point", "problem", "task", "seed", "run")
-RESERVED = (*HEADS, *MEASURED["simulation"], *MEASURED["identification"], *DETAILS)
+ANSWERED = ("rounds", "pairs", "identified", "correct")
+"""Columns of identifications; in those of simulations `rounds` and `regrets` are lists over the checkpoints."""
+RESERVED = (
+    *("study", "label", "point", "problem", "task", "seed", "run", "regret", "regrets", *ANSWERED),
+    *("ended", "plays", "edges", "times", "sums", "splits", "eliminations", "answers"),
+)
 """Names that parameters of a family cannot have."""
 
 
@@ -59,14 +56,24 @@ class RunTable:
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> "RunTable":
         """Read an Arrow table; lists become arrays."""
-        return cls({name: _from_arrow(table[name]) for name in table.column_names})
+        return cls({name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names})
 
     @classmethod
     def concat(cls, tables: "Iterable[RunTable]") -> "RunTable":
         """Put rows of several tables together; a column that some lack is None or NaN there."""
         tables = list(tables)
-        names = dict.fromkeys(name for table in tables for name in table.names)
-        return cls({name: _concatenate([table._column_or_nulls(name) for table in tables]) for name in names})
+        columns: dict[str, Any] = {}
+        for name in dict.fromkeys(name for table in tables for name in table.names):
+            parts: list[Any] = [table._columns.get(name) for table in tables]
+            if all(part is not None and part.dtype.kind in "iuf" for part in parts):
+                columns[name] = np.concatenate(parts)
+            else:
+                lists = [
+                    [None] * len(table) if part is None else part.tolist()
+                    for part, table in zip(parts, tables, strict=True)
+                ]
+                columns[name] = [value for values in lists for value in values]
+        return cls(columns)
 
     @property
     def names(self) -> list[str]:
@@ -140,13 +147,10 @@ class RunTable:
 
     def over_rounds(self) -> "RunTable":
         """Return one row per run and checkpoint, with the `round` and the `regret` until then."""
-        counts = [len(rounds) for rounds in self["rounds"]]
-        rows = np.repeat(np.arange(len(self)), counts)
-        table = self.select(rows).with_columns(
-            {"round": np.concatenate([*self["rounds"], []]), "regret": np.concatenate([*self["regrets"], []])}
-        )
-        table = RunTable({name: values for name, values in table._columns.items() if name not in ("rounds", "regrets")})
-        return table
+        rows = self.select(np.repeat(np.arange(len(self)), [len(rounds) for rounds in self["rounds"]]))
+        columns = {name: values for name, values in rows._columns.items() if name not in ("rounds", "regrets")}
+        lists = {"round": self["rounds"], "regret": self["regrets"]}
+        return RunTable(columns | {name: np.concatenate([*values, []]) for name, values in lists.items()})
 
     def to_frame(self, kind: Frame | None = None) -> Any:
         """Return the rows as a data frame of pandas or Polars, or as an Arrow table; as in `Runs.to_frame`."""
@@ -164,9 +168,6 @@ class RunTable:
             self._codes[name] = list(places), np.array(codes, dtype=np.intp)
         return self._codes[name]
 
-    def _column_or_nulls(self, name: str) -> NDArray[Any] | int:
-        return self._columns.get(name, len(self))
-
 
 def part_table(settings: Mapping[str, Any], result: Runs | Identification) -> "pa.Table":
     """Return one row per run: settings that are no lists as constant columns, what was measured, and its details."""
@@ -181,7 +182,7 @@ def part_table(settings: Mapping[str, Any], result: Runs | Identification) -> "p
         rounds = pa.array([result.rounds] * n, pa.list_(pa.int64()))
         columns |= {"regret": result.final, "rounds": rounds, "regrets": pa.array(list(result.regret))}
     else:
-        columns |= {name: getattr(result, name) for name in MEASURED["identification"]}
+        columns |= {name: getattr(result, name) for name in ANSWERED}
     details = details_table(result)
     return pa.table(columns | {name: details[name] for name in details.column_names if name != "run"})
 
@@ -196,61 +197,26 @@ def result_of(table: "pa.Table", about: Mapping[str, Any]) -> Runs | Identificat
         return Runs(
             info, rounds, regret, plays_from(table), sums_from(table), table["ended"].to_numpy().copy(), *events
         )
-    parts = {name: table[name].to_numpy().copy() for name in MEASURED["identification"]}
+    parts = {name: table[name].to_numpy().copy() for name in ANSWERED}
     return Identification(about=info, answers=np.array(table["answers"].to_pylist(), dtype=np.int64), **parts)
-
-
-def options_text(options: Mapping[str, Any]) -> str:
-    """Format a policy's options as JSON, sorted by name: a column for people."""
-    return json.dumps(dict(options), sort_keys=True, ensure_ascii=False)
 
 
 def _column(values: Any) -> NDArray[Any]:
     """Return values as an array: numbers as numbers, None among them as NaN, all else as objects."""
-    if isinstance(values, np.ndarray) and values.ndim == 1 and (values.dtype == object or values.dtype.kind in "biuf"):
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biufO":
         return values
     values = list(values)
-    kinds = {type(value) for value in values}
-    if kinds <= {int, float, np.float64, np.int64, type(None)} and kinds - {type(None)}:
-        if kinds <= {int, np.int64}:
-            return np.array(values)
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    if kinds <= {bool, np.bool_} and kinds:
-        return np.array(values)
+    kinds = {type(value) for value in values} - {type(None)}
+    has_numbers = kinds and kinds <= {int, float, np.int64, np.float64}
+    if has_numbers or (kinds and kinds <= {bool, np.bool_} and None not in values):
+        return np.array([np.nan if value is None else value for value in values])
     column = np.empty(len(values), dtype=object)
-    for at, value in enumerate(values):
+    for at, value in enumerate(values):  # all at once, lists of one length would become a matrix
         column[at] = value
     return column
 
 
-def _from_arrow(column: "pa.ChunkedArray") -> Any:
-    pa = need("pyarrow", "reading results")
-    kind = column.type
-    if pa.types.is_list(kind) and not pa.types.is_nested(kind.value_type):
-        whole = column.combine_chunks()
-        ends = np.cumsum(whole.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
-        arrays = _column(np.split(whole.flatten().to_numpy(zero_copy_only=False), ends[:-1]) if len(whole) else [])
-        arrays[whole.is_null().to_numpy(zero_copy_only=False)] = None
-        return arrays
-    if pa.types.is_string(kind) or pa.types.is_nested(kind) or column.null_count:
-        return column.to_pylist()
-    return column.to_numpy()
-
-
-def _concatenate(parts: list[Any]) -> NDArray[Any]:
-    """Join arrays; a number in place of an array stands for so many missing values."""
-    arrays = [part for part in parts if not isinstance(part, int)]
-    if all(array.dtype.kind in "biuf" for array in arrays) and len({a.dtype.kind == "b" for a in arrays}) == 1:
-        if len(arrays) == len(parts):
-            return np.concatenate(arrays)
-        if arrays[0].dtype.kind != "b":
-            return np.concatenate([np.full(part, np.nan) if isinstance(part, int) else part for part in parts])
-    return _column([value for part in parts for value in ([None] * part if isinstance(part, int) else part.tolist())])
-
-
 def _hashable(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, float) and isnan(value):
-        return None
-    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple | np.ndarray):
+        return tuple(map(_hashable, value))
+    return None if isinstance(value, float) and isnan(value) else value

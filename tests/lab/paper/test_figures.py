@@ -3,6 +3,7 @@ from itertools import product
 import numpy as np
 
 import matchbandit as mb
+from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES
 from matchbandit.lab.paper.claims import published
 from matchbandit.lab.paper.figure import BESIDE
 from matchbandit.lab.paper.figures import FIGURES, count_plays
@@ -76,6 +77,8 @@ def test_studies_of_one_name_are_the_same_and_judged_ones_have_20_runs():
             least = 100 if figure.is_of_paper else 20
             assert study.seed == 3
             assert study.runs >= least or study.name in BESIDE
+    drawn = [name for figure in FIGURES.values() for name in figure.chart_names]
+    assert drawn == [*PAPER_FIGURES, *OTHER_FIGURES]  # the order of the paper, of the page and of the command's help
     assert [figure.name for figure in FIGURES.values() if not figure.is_default] == ["click-models"]
     (time,), (over_n,) = FIGURES["over-time"].studies(), FIGURES["over-n"].studies()
     assert set(published("over-time")["x"]) <= {*time.checkpoints, time.horizon}

@@ -52,36 +52,23 @@ def test_all_that_simulation_imports_is_digested_or_known_to_have_no_effect():
             waiting += [each for path in imported_by(file) for each in files_of(path)]
     assert PACKAGE / "solvers" / "best.py" in seen
     assert len(seen) > 80
-
-
-@pytest.mark.parametrize("name", code.NUMERICAL)
-def test_modules_of_the_digest_exist(name):
-    assert files_of(PACKAGE / name)
+    assert all(files_of(PACKAGE / name) for name in code.NUMERICAL)
 
 
 def test_digest_of_user_code_changes_with_what_it_imports_but_not_with_comments(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    files = {
-        "own_pack/__init__.py": "",
-        "own_pack/policy.py": "from matchbandit.policies.uniform import Uniform\nfrom .deep import helper\n"
-        "class Mine(Uniform):\n    name = 'mine'\n",
-        "own_pack/deep/__init__.py": "",
-        "own_pack/deep/helper.py": "import own_far\n",
-        "own_far.py": "X = 1\n",
-        "own_unrelated.py": "X = 1\n",
-    }
+    policy = "from matchbandit.policies.uniform import Uniform\nfrom .deep import helper\n"
+    policy += "class Mine(Uniform):\n    name = 'mine'\n"
+    files = {"own_pack/__init__.py": "", "own_pack/policy.py": policy, "own_pack/deep/__init__.py": ""}
+    files |= {"own_pack/deep/helper.py": "import own_far\n", "own_far.py": "X = 1\n", "own_unrelated.py": "X = 1\n"}
     digests = []
-    changes = ({}, {"own_far.py": "X = (1)  # one\n"}, {"own_unrelated.py": "X = 2"}, {"own_far.py": "X = 2\n"})
-    for change in changes:
+    for change in ({}, {"own_far.py": "X = (1)  # one\n"}, {"own_unrelated.py": "X = 2"}, {"own_far.py": "X = 2\n"}):
         for name, text in {**files, **change}.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-        for name in [name for name in sys.modules if name.startswith("own_")]:
-            del sys.modules[name]
         importlib.invalidate_caches()
         study = Study(name="own", problem={"u": [0.9], "v": [0.8]}, policies=["own_pack.policy:Mine"], horizon=5)
         digests.append(code.code_digest(study.points[0]))
-        assert len(code.user_files("own_pack.policy")[1]) == 5
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
+        for name in [name for name in sys.modules if name.startswith("own_")]:
+            del sys.modules[name]
     assert digests[0] == digests[1] == digests[2] != digests[3]

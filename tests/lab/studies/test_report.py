@@ -94,9 +94,9 @@ def test_report_differences_are_paired_and_of_any_two_of_at_least_three_policies
 
 
 def test_report_of_identification_counts_answers_apart_by_what_is_sought(tmp_path):
-    policies = ["matching-id", "rank1-certify", {"name": "rank1-certify", "selection": "pair"}]
+    policies, sweep = ["matching-id", "rank1-certify"], {"rank1-certify.selection": ["matching", "pair"]}
     problem = {"u": [0.9, 0.5, 0.3, 0.1]}
-    study = Study(name="sure", problem=problem, policies=policies, delta=0.3, runs=6, max_rounds=200)
+    study = Study(name="sure", problem=problem, policies=policies, sweep=sweep, delta=0.3, runs=6, max_rounds=200)
     folder = study.run(tmp_path / "sure", workers=1)
     tables = tables_of(page_of(folder.path, tmp_path), "Results")
     assert [*tables] == ["Results: the best matching", "Results: the best pair"]

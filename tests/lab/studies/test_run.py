@@ -14,7 +14,7 @@ import pytest
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.lab.studies.folder import StudyFolder
-from matchbandit.lab.studies.run import StoppedStudy, run_study
+from matchbandit.lab.studies.run import StoppedStudy
 from matchbandit.lab.studies.study import Study
 
 SPIKED = {"family": "spiked", "n": 3, "u1": 0.9}
@@ -45,7 +45,7 @@ def columns(folder):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    run_study(SMALL, folder, workers=1)
+    SMALL.run(folder, workers=1)
     return columns(folder)
 
 
@@ -70,57 +70,39 @@ def own(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_runs_and_results_are_those_of_simulate(tmp_path):
+def test_runs_and_results_are_those_of_simulate_and_identify(tmp_path):
     folder = SMALL.run(tmp_path, workers=1, part_runs=2)
     expected = mb.simulate(mb.family("spiked", n=3, u1=0.9, gap=0.6), "pair-elim", horizon=300, runs=5, seed=7)
     runs = folder.runs().where(gap=0.6)
-    assert runs["regret"].tolist() == expected.final.tolist()
-    assert runs["run"].tolist() == [0, 1, 2, 3, 4]
+    assert (runs["regret"].tolist(), runs["run"].tolist()) == (expected.final.tolist(), [0, 1, 2, 3, 4])
     result = folder.results().select(gap=0.6).results[0]
     assert (result.regret == expected.regret).all()
     assert (result.plays == expected.plays).all()
-    assert result.eliminations == expected.eliminations
-    assert result.about.study == "small"
-
-
-def test_identification_keeps_its_answers(tmp_path):
-    study = Study(name="i", problem={"u": [0.9, 0.3], "v": [0.8, 0.4]}, policies=["pair-elim"], delta=0.1, runs=3)
-    folder = study.run(tmp_path, workers=1)
-    expected = mb.identify(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair-elim", delta=0.1, runs=3)
-    assert folder.runs()["rounds"].tolist() == expected.rounds.tolist()
-    assert (folder.results().results[0].answers == expected.answers).all()
+    assert (result.eliminations, result.about.study) == (expected.eliminations, "small")
+    strengths = {"u": [0.9, 0.3], "v": [0.8, 0.4]}
+    seeking = Study(name="i", problem=strengths, policies=["pair-elim"], delta=0.1, runs=3).run(tmp_path, workers=1)
+    sought = mb.identify(mb.Bipartite(**strengths), "pair-elim", delta=0.1, runs=3)
+    assert seeking.runs()["rounds"].tolist() == sought.rounds.tolist()
+    assert (seeking.results().results[0].answers == sought.answers).all()
 
 
 def test_numbers_do_not_depend_on_executor_or_parts(whole, tmp_path):
     with ThreadPoolExecutor(2) as executor:
-        run_study(SMALL, tmp_path / "threads", executor=executor, part_runs=2)
-    run_study(SMALL, tmp_path / "processes", workers=2, part_runs=3)
+        SMALL.run(tmp_path / "threads", executor=executor, part_runs=2)
+    SMALL.run(tmp_path / "processes", workers=2, part_runs=3)
     assert columns(tmp_path / "threads") == columns(tmp_path / "processes") == whole
 
 
 def test_what_is_there_is_not_played_again(whole, tmp_path):
     fewer, calls = SMALL.with_(runs=2, sweep={"gap": [0.5]}), []
-    run_study(fewer, tmp_path, workers=1)
+    fewer.run(tmp_path, workers=1)
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / "parts").iterdir()}
-    run_study(SMALL, tmp_path, workers=1, progress=lambda *counts: calls.append(counts))
+    SMALL.run(tmp_path, workers=1, progress=lambda *counts: calls.append(counts))
     assert calls[0] == (2, 10)
     assert calls[-1] == (10, 10)
     assert {file: file.stat().st_mtime_ns for file in files} == files
     assert columns(tmp_path) == whole
-    assert len(run_study(fewer, tmp_path, workers=1).runs()) == 2  # the folder holds more
-
-
-def test_runs_can_be_read_while_the_study_is_running(tmp_path):
-    seen = []
-
-    def look(_done, _total):
-        folder = StudyFolder.open(tmp_path)
-        missing = sum(folder.missing.values())
-        seen.append((missing, 10 - missing and len(folder.runs())))
-
-    run_study(SMALL, tmp_path, workers=1, part_runs=1, progress=look)
-    assert all(missing + rows == 10 for missing, rows in seen)
-    assert {rows for _, rows in seen} >= {0, 1, 5, 10}
+    assert len(fewer.run(tmp_path, workers=1).runs()) == 2  # the folder holds more
 
 
 def test_an_edited_helper_of_a_users_policy_is_played_anew(own, tmp_path):
@@ -131,8 +113,9 @@ def test_an_edited_helper_of_a_users_policy_is_played_anew(own, tmp_path):
     again = own(101).run(tmp_path, workers=2)  # the worker must not have the old one
     assert len(set(folder.parts_folder.iterdir())) == 2 * len(before)
     assert not again.missing
-    third = own(102).run(tmp_path, workers=2)
-    assert not third.missing
+    back = own(100).with_(seed=1).run(tmp_path, workers=2)  # nor forget it
+    assert not back.missing
+    assert not own(101).with_(seed=1).run(tmp_path, workers=2).missing
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -144,15 +127,17 @@ def test_an_error_in_a_users_policy_is_one_line(own, tmp_path, workers):
     assert "\n" not in str(error.value)
 
 
-def test_ctrl_c_keeps_what_is_finished(whole, tmp_path):
+def test_ctrl_c_keeps_what_is_finished_and_it_can_be_read_meanwhile(whole, tmp_path):
     def press(done, _total):
+        folder = StudyFolder.open(tmp_path)
+        rows = 10 - sum(folder.missing.values())
+        assert rows == (len(folder.runs()) if rows else 0)
         if done == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(StoppedStudy, match=r"3 of 10 runs are kept in .*; the same call, or command, continues"):
-        run_study(SMALL, tmp_path, workers=1, part_runs=1, progress=press)
-    assert len(StudyFolder.open(tmp_path).runs()) == 3
-    run_study(SMALL, tmp_path, workers=2)
+        SMALL.run(tmp_path, workers=1, part_runs=1, progress=press)
+    SMALL.run(tmp_path, workers=2)
     assert columns(tmp_path) == whole
 
 
@@ -209,17 +194,10 @@ gap = [0.5, 0.6, 0.7]
 """
 
 
-def start(folder, *options):
-    command = [
-        sys.executable,
-        "-m",
-        "matchbandit",
-        "run",
-        str(folder / "longer.toml"),
-        "--out",
-        str(folder / "out"),
-        *options,
-    ]
+def start(folder, *options, runs=40):
+    (folder / "longer.toml").write_text(FILE.replace("runs = 40", f"runs = {runs}"))
+    arguments = ["run", str(folder / "longer.toml"), "--out", str(folder / "out"), *options]
+    command = [sys.executable, "-m", "matchbandit", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -231,7 +209,6 @@ def wait_for_parts(folder, number):
 
 @pytest.mark.slow
 def test_a_study_killed_twice_continues_elsewhere_with_the_same_numbers(tmp_path):
-    (tmp_path / "longer.toml").write_text(FILE)
     for options, number in ((("--workers", "1"), 3), (("--workers", "2"), 8)):
         process = start(tmp_path, *options)
         wait_for_parts(tmp_path, number)
@@ -249,19 +226,17 @@ def test_a_study_killed_twice_continues_elsewhere_with_the_same_numbers(tmp_path
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_command_with_its_code_and_keeps_parts(tmp_path, number, code):
-    (tmp_path / "longer.toml").write_text(FILE.replace("runs = 40", "runs = 4000"))
-    process = start(tmp_path, "--workers", "2", "--part-runs", "5")
+    process = start(tmp_path, "--workers", "2", "--part-runs", "2", runs=4000)
     wait_for_parts(tmp_path, 2)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == code, err
     assert "runs are kept in" in err
-    assert len(StudyFolder.open(tmp_path / "out").runs()) >= 10
+    assert len(StudyFolder.open(tmp_path / "out").runs()) >= 4
 
 
 @pytest.mark.slow
 def test_two_processes_in_one_folder_lose_nothing(tmp_path):
-    (tmp_path / "longer.toml").write_text(FILE)
     both = [start(tmp_path, "--workers", "1", "--part-runs", size) for size in ("3", "5")]
     outputs = [process.communicate(timeout=240) for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs

@@ -78,11 +78,6 @@ def test_points_of_a_file_are_the_product_of_policies_and_sweeps_that_concern_th
     assert [point.key for point in same.points] == [point.key for point in study.points]
 
 
-@pytest.mark.parametrize("text", [b"\xef\xbb\xbf" + GAPS.encode(), GAPS.replace("\n", "\r\n").encode()])
-def test_from_toml_accepts_marks_and_line_ends_of_other_systems(write, text):
-    assert Study.from_toml(write(text)) == Study.from_toml(write(GAPS, "usual.toml"))
-
-
 @pytest.mark.parametrize(
     "problem",
     [
@@ -108,14 +103,11 @@ def test_points_of_several_problems_have_distinct_names_and_the_sweeps_of_their_
         {"family": "staircase", "n": 2},
         {"u": [0.9, 0.3], "v": [0.8, 0.4]},
         {"means": [[0.9, 0.1], [0.2, 0.3]]},
+        {"u": [0.9, 0.3], "v": [0.7, 0.4]},
     ]
-    study = Study(name="three", problem=problems, policies="uniform", horizon=9, sweep={"gap": [0.1, 0.2]})
-    assert [point.position for point in study.points] == [
-        "staircase, gap = 0.1",
-        "staircase, gap = 0.2",
-        "bipartite",
-        "means",
-    ]
+    study = Study(name="many", problem=problems, policies=["uniform"], horizon=9, sweep={"gap": [0.1, 0.2]})
+    names = ["staircase, gap = 0.1", "staircase, gap = 0.2", "bipartite 1", "means", "bipartite 2"]
+    assert [point.position for point in study.points] == names
 
 
 def test_keys_stand_for_what_determines_the_numbers_and_for_nothing_else():
@@ -137,72 +129,67 @@ def test_sweep_of_a_drift_changes_its_parameter():
 MISTAKES = [
     ("horizon = 1e3", "horzion = 1e3", "horzion: unknown key 'horzion'; did you mean 'horizon'?"),
     ("horizon = 1e3", "", "study: give one of horizon"),
-    ("horizon = 1e3", "horizon = 0", "horizon: must be a whole number"),
-    ("horizon = 1e3", "horizon = 2.5", "horizon: must be a whole number"),
-    ("horizon = 1e3", "horizon = true", "horizon: must be a whole number"),
     ("horizon = 1e3", 'horizon = "1e3"', "horizon: must be a whole number"),
-    ("horizon = 1e3", "horizon = nan", "horizon: must be a whole number"),
-    ("horizon = 1e3", "horizon = inf", "horizon: must be a whole number"),
-    ("horizon = 1e3", "horizon = [10, 100]", "takes one value; to vary it, write horizon = [10, 100] below [sweep]"),
+    ("horizon = 1e3", "horizon = [10, 100]", "got [10, 100]. To vary it, list the values below [sweep]."),
     ("horizon = 1e3", "horizon = 1e3\ndelta = 0.1", "study: give one of horizon"),
     ("horizon = 1e3", "horizon = 1e3\nmax_rounds = 5", "max_rounds: goes with delta only"),
-    ("horizon = 1e3", "horizon = 1e3\nstop = 'never'", "stop: unknown stop 'never'"),
-    ("horizon = 1e3", "horizon = 1e3\nengine = 'fast'", "engine: unknown engine 'fast'"),
+    ("horizon = 1e3", "horizon = 1e3\nstop = 'never'", "stop: should be 'first-split'; got 'never'."),
     ("horizon = 1e3", "horizon = 1e3\ncheckpoints = [1, -2]", "checkpoints.1: must be a whole number"),
-    ("horizon = 1e3", "horizon = 1e3\ncheckpoints = 5", "checkpoints: must be a list of rounds; got 5."),
-    ("horizon = 1e3", "delta = 1.5", "delta: must lie between 0 and 1"),
+    ("horizon = 1e3", "horizon = 1e3\ncheckpoints = [50, 5000]", "checkpoints: must be at most the horizon, 1,000"),
+    ("horizon = 1e3", "delta = 1.5", "delta: should be less than 1; got 1.5."),
+    ("horizon = 1e3", "delta = true", "delta: should be a valid number; got True."),
     ("horizon = 1e3", "delta = 0.1", "uts at gap = 0.5 and 1 more: uts has no delta: it is for regret"),
-    ("runs = 2", "runs = -1", "runs: must be a whole number"),
-    ("runs = 2", "runs = [1, 2]", "runs: takes one value; to vary it, make a study for each"),
-    ("runs = 2", "seed = -1", "seed: must be a whole number"),
     ("runs = 2", "seed = 2026-01-01", "seed: must be a whole number"),
-    ('name = "gaps"', 'name = "a/b"', "name: must be letters"),
+    *(
+        ('name = "gaps"', f"name = {name}", "name: must be letters")
+        for name in ('"../x"', '""', '"."', '".ssh"', r'"ab\n"', r'"a\u0000b"', f'"{"x" * 300}"', '"x "', "3")
+    ),
     ('name = "gaps"', "", "name: is missing"),
     ('"uts"', '"utz"', "policies.0: unknown policy 'utz'; did you mean 'uts'?"),
-    ('"uts"', "7", "policies.0: "),
-    ('"uts"', '"uts", "uts"', "uts at gap = 0.5 and 1 more: is there twice. Remove one."),
+    ('"uts"', '"uts", "uts"', "policies: uts is there twice. Remove one"),
+    ('"uts"', '"pair-select"', "pair-select is for identification here, not regret"),
+    ('"uts"', '"os:system"', "policies.0: os:system is not a policy"),
     ("cap_windows", "cap_windos", "policies.1.cap_windos: unknown option of pair-elim 'cap_windos'; did you mean"),
     ("cap_windows = true", "growth = 0.5", "policies.1.growth: must lie between 1"),
-    ("cap_windows = true", "growth = [2, 4]", "policies.1.growth: must be a number; got [2, 4]. To vary it, write"),
+    ("cap_windows = true", "growth = [2, 4]", "policies.1.growth: must be a number; got [2, 4]. To vary it, list"),
     ("cap_windows = true", "delta = 0.1", "policies.1.delta: belongs to the study: write it above"),
     ('"spiked"', '"spikd"', "problem: unknown family 'spikd'; did you mean 'spiked'?"),
-    ("n = 3", "n = 3.5", "problem.n: must be a whole number"),
-    ("n = 3", "n = true", "problem.n: must be a whole number"),
+    ('family = "spiked"', "", "problem.n: unknown parameter of the problem 'n'."),
     ("n = 3", "n = [3, 4]", "problem.n: must be a whole number"),
-    ("u1 = 0.9", "u2 = 0.9", "problem.u2: unknown parameter of the problem 'u2'. Known: family, n, u1, gap"),
+    ("n = 3", "", "the family spiked needs n, u1, gap; missing: n."),
+    ("u1 = 0.9", "u1 = 7", "problem.u1: must lie in [0, 1]; got 7."),
     ("u1 = 0.9", 'u1 = 0.9\nrewards = "gauss:1"', "problem.rewards: unknown"),
-    ("u1 = 0.9", "u1 = 0.9\nepsilon = 0.1", "problem.epsilon: belongs to the study: write it above"),
+    ("u1 = 0.9", "u1 = 0.9\nepsilon = 0.1", "Known: family, n, u1, gap, rewards, drift. It belongs above the first"),
     ("u1 = 0.9", 'u1 = 0.9\ndrift = "randm-walk:1"', "problem.drift: unknown drift 'randm-walk'; did you mean"),
-    ("gap = [0.5, 0.6]", "gap = 0.5", "sweep.gap: must be a list of values"),
-    ("gap = [0.5, 0.6]", "gap = []", "sweep.gap: must be a list of values"),
+    ("u1 = 0.9", 'u1 = 0.9\ndrift = {kind = "jumps", step = 1}', "problem.drift: unknown parameter of the drift"),
+    ("gap = [0.5, 0.6]", "gap = 0.5", "sweep.gap: should be a valid list; got 0.5."),
     ("gap = [0.5, 0.6]", "gap = [0.5, nan]", "sweep.gap: must be a finite number"),
     ("gap = [0.5, 0.6]", "gap = [0.5, 1.2]", "sweep.gap: must lie in [0, 1]; got 1.2."),
     ("gap = [0.5, 0.6]", "gap = [0.5, 0.5]", "uts at gap = 0.5 and 2 more: is there twice"),
     ("gap = [0.5, 0.6]", "gp = [0.5, 0.6]", "sweep.gp: unknown setting or parameter 'gp'; did you mean 'gap'?"),
-    ('"pair-elim.growth"', '"pair-elm.growth"', "sweep.pair-elm.growth: unknown policy of the study 'pair-elm'; did"),
-    ('"pair-elim.growth"', '"pair-elim.grwth"', "grwth"),
     ("gap = [0.5, 0.6]", "gap = [0.5, 0.6]\nn = [2, 3]", "sweep.n: is given outside [sweep], too"),
+    ("gap = [0.5, 0.6]", "seed = [-1]", "sweep.seed: must be a whole number, at least 0; got -1."),
+    ("gap = [0.5, 0.6]", f"seed = {[*range(150)]}\ngap = {[*range(150)]}", "sweep: a study has at most 20,000 points"),
+    ('"pair-elim.growth"', '"pair-elm.growth"', "sweep.pair-elm.growth: unknown policy of the study 'pair-elm'; did"),
+    ('"pair-elim.growth"', '"pair-elim.grwth"', "unknown option of pair-elim 'grwth'"),
     ("[problem]", "[problem", "line 6"),
-    ("n = 3", "n = .3", "line 8"),
     ('"spiked"', "spiked", "Texts need quotes"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "text"), MISTAKES, ids=[new or old for old, new, _ in MISTAKES])
+@pytest.mark.parametrize(("old", "new", "text"), MISTAKES, ids=[(new or old)[-30:] for old, new, _ in MISTAKES])
 def test_from_toml_with_one_mistake_gives_a_line_with_its_path(write, old, new, text):
     assert GAPS.count(old) >= 1
     lines = lines_of(write(GAPS.replace(old, new, 1)))
     assert any(text in line for line in lines), lines
-    assert len(lines) <= 2 or "gp" in new or "family" in text, lines
+    assert len(lines) == 1 or "gp" in new or "runs" in new or "family" in old, lines
 
 
 def test_from_toml_with_many_mistakes_names_all_at_once(write):
-    text = GAPS.replace("runs = 2", "rns = 2").replace("1e3", "-1").replace("u1 = 0.9", "u1 = 7")
-    assert [line.partition(":")[0] for line in lines_of(write(text))] == ["horizon", "rns", "problem.u1"]
+    text = GAPS.replace("runs = 2", "rns = 2").replace("1e3", "-1").replace("u1 = 0.9", "u2 = 7\nm = 3")
     text = text.replace("cap_windows = true", "growth = 0.5, grwth = 4").replace('"uts"', '"utz"')
-    assert {"policies.0", "policies.1.growth", "policies.1.grwth", "rns"} <= {
-        line.partition(":")[0] for line in lines_of(write(text))
-    }
+    paths = ["horizon", "policies.0", "policies.1.growth", "policies.1.grwth", "problem.u2", "problem.m", "rns"]
+    assert [line.partition(":")[0] for line in lines_of(write(text))] == paths
 
 
 def test_from_toml_refuses_a_policy_that_cannot_play_the_graph(write):
@@ -220,12 +207,8 @@ def test_from_toml_refuses_what_cannot_be_read(write, tmp_path):
     assert "No such file" in lines_of(tmp_path / "none.toml")[0]
     assert "directory" in lines_of(tmp_path)[0]
     assert "utf-8" in lines_of(write(b"\xff\xfe"))[0]
-
-
-def test_study_from_python_raises_our_error_with_more_than_20000_points():
-    values = [k / 20_001 for k in range(20_001)]
-    with pytest.raises(MatchbanditError, match=r"^sweep: a study has at most 20,000 points"):
-        Study(name="x", horizon=1, policies=["uts"], problem={"family": "half", "n": 2}, sweep={"u1": values})
+    assert "recursion" in lines_of(write("a = " + "[" * 3000 + "]" * 3000))[0]
+    assert lines_of(write("")) == ["name: is missing.", "policies: is missing.", "problem: is missing."]
 
 
 def test_user_code_is_found_beside_the_file_and_by_its_short_name(write):
@@ -240,9 +223,7 @@ def test_user_code_is_found_beside_the_file_and_by_its_short_name(write):
     ("code", "name", "text"),
     [
         ("x = 1\n1/0", "own_bad:Mine", "cannot be imported: ZeroDivisionError: division by zero (own_bad.py, line 2)"),
-        ("def f(:", "own_bad:Mine", "cannot be imported: SyntaxError: invalid syntax (own_bad.py, line 1)"),
         ("Mine = 1", "own_bad:Mine", "own_bad:Mine is not a policy"),
-        ("class Mein: pass", "own_bad:Mine", "unknown name in the module own_bad 'Mine'; did you mean 'Mein'?"),
         ("", "own_bda:Mine", "unknown module 'own_bda'; did you mean 'own_bad'?"),
     ],
 )

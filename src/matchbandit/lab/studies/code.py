@@ -7,7 +7,6 @@ import pickle
 import platform
 import socket
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,8 @@ from hashlib import blake2b
 from importlib.metadata import version
 from modulefinder import ModuleFinder
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
 from types import FunctionType
 from typing import Any
 
@@ -99,7 +100,7 @@ class UserCode:
 
     files: tuple[tuple[str, str], ...]
     roots: tuple[str, ...]
-    """Their folders, which workers on this machine use as they are."""
+    """Their folders, and the current one: workers on this machine use them as they are."""
     main: bytes
     process: tuple[str, int]
     """Where it comes from."""
@@ -107,52 +108,53 @@ class UserCode:
     @classmethod
     def of(cls, points: Iterable[Point]) -> "UserCode":
         """Collect the code that the points need."""
-        names = {name for point in points for name in point.user_parts}
+        names = sorted({name for point in points for name in point.user_parts})
         files = [user_files(module) for module in sorted({*map(module_of, names)} - {MAIN})]
         own = [(root, texts) for root, texts in files if not is_installed(root)]
-        mine = [name for name in sorted(names) if module_of(name) == MAIN]
-        parts = {name: (load_object(name, "a policy or family"), _part_digest(name)) for name in mine}
-        return cls(
-            tuple(item for _, texts in own for item in texts.items()),
-            tuple(str(root) for root, _ in own),
-            _by_value(parts) if parts else b"",
-            (socket.gethostname(), os.getpid()),
-        )
+        in_main = [name for name in names if module_of(name) == MAIN]
+        parts = {name: (load_object(name, "a policy or family"), _part_digest(name)) for name in in_main}
+        cloudpickle = need("cloudpickle", "a study of a policy in a script or notebook")  # comes with loky
+        try:
+            main = cloudpickle.dumps(parts)
+        except Exception as error:
+            text = f"{', '.join(in_main)} cannot be sent to workers ({error}). Put it into a file."
+            raise MatchbanditError(text) from error
+        roots = (*(str(root) for root, _ in own), str(Path.cwd()))
+        return cls(tuple(item for _, texts in own for item in texts.items()), roots, main, _this_process())
 
     def install(self) -> None:
-        """Make it importable in a worker, in place of modules of the same names from before."""
-        if self.process != (socket.gethostname(), os.getpid()):
-            is_here = self.process[0] == socket.gethostname() and all(map(os.path.isdir, self.roots))
-            _install(self.files, self.roots if is_here else None, self.main)
+        """Make it importable in a worker, in place of what was installed there before."""
+        with _lock:
+            if self.process == _this_process() or _installed.get("code") == self:
+                return
+            roots, folder = list(self.roots), None
+            if self.process[0] == _this_process()[0] and all(map(os.path.isdir, roots)):
+                os.chdir(roots[-1])  # a worker may be older than this study, and its folder be gone
+            else:
+                folder = TemporaryDirectory(prefix="matchbandit-")  # it is removed with the next one, or at exit
+                roots = [folder.name]
+                for path, text in self.files:
+                    file = Path(folder.name, path)
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(text, encoding="utf-8")
+            sys.path[:] = [*roots, *(place for place in sys.path if place not in _installed.get("roots", ()))]
+            tops = {path.partition("/")[0].removesuffix(".py") for path, _ in self.files}
+            for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
+                del sys.modules[name]
+            importlib.invalidate_caches()
+            for name, (part, digest) in pickle.loads(self.main).items():
+                setattr(sys.modules[MAIN], name.partition(":")[2], part)
+                _sent[name] = digest
+            _installed.update(code=self, roots=roots, folder=folder)
 
 
-@cache
-def _install(files: tuple[tuple[str, str], ...], roots: tuple[str, ...] | None, main: bytes) -> None:
-    if roots is None:
-        roots = (tempfile.mkdtemp(prefix="matchbandit-"),)
-        for path, text in files:
-            file = Path(roots[0], path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-    sys.path[:0] = roots
-    tops = {path.partition("/")[0].removesuffix(".py") for path, _ in files}
-    for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
-        del sys.modules[name]
-    importlib.invalidate_caches()
-    for name, (part, digest) in (pickle.loads(main) if main else {}).items():
-        setattr(sys.modules[MAIN], name.partition(":")[2], part)
-        _sent[name] = digest
+_installed: dict[str, Any] = {}
+"""What a worker has of the user's code: the last that was sent."""
+_lock = Lock()
 
 
-def _by_value(parts: dict[str, Any]) -> bytes:
-    cloudpickle = need("cloudpickle", "a study of a policy in a script or notebook")  # comes with loky
-    try:
-        data: bytes = cloudpickle.dumps(parts)
-    except Exception as error:
-        raise MatchbanditError(
-            f"{', '.join(parts)} cannot be sent to workers ({error}). Put it into a file."
-        ) from error
-    return data
+def _this_process() -> tuple[str, int]:
+    return socket.gethostname(), os.getpid()
 
 
 def _code_of(part: Any) -> str:
