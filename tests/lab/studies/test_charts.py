@@ -120,6 +120,7 @@ def test_charts_of_identifications_are_over_one_by_delta_and_count_wrong_answers
     rounds = {"rounds": lambda at, run: 100 + run - 10 * np.log10(at["delta"]), "identified": lambda _, run: run < 2}
     (chart,) = charts_of(study, runs_of(study, **rounds, correct=lambda _, run: run == 0))
     assert chart.series[0].x == pytest.approx([5, 1000])
+    assert study.points[0].position == "δ = 0.2"  # as titles and captions say it
     assert chart.series[0].y == pytest.approx([101.5 - 10 * np.log10(0.2), 131.5])
     assert (chart.x_log, chart.y_log, chart.x_label, chart.y_label) == (True, True, "1/δ", "rounds until the answer")
     assert "Wrong answers: matching-id 2 of 8; clucb 2 of 8." in chart.caption

@@ -60,7 +60,11 @@ def regrets(folder):
 
 
 def test_report_results_are_means_ranges_and_verdicts_of_the_runs(gaps, tmp_path):
-    (rows,) = tables_of(page_of(gaps, tmp_path), "Results").values()
+    page = page_of(gaps, tmp_path)
+    for table in page.find_all("table"):
+        groups = [row.get_text() for row in table.find_all("tr", class_="group")]
+        assert len(groups) == len(set(groups))
+    (rows,) = tables_of(page, "Results").values()
     ends = regrets(gaps)
     assert {(row["position"], row["policy"]) for row in rows} == {*ends}
     for position in ("gap = 0.5", "gap = 0.7"):
