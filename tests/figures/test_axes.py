@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-import matchbandit as mb
 from matchbandit.figures import Chart, Rule, Series, styles_of
 
 POLICIES = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl"]
@@ -82,9 +81,10 @@ CHARTS = {
                            title=f"{LONG}: {LONG}", caption=f"{LONG}. {LONG}. {LONG}; 20 runs, seed 7."),
     "long words": chart(*(curve(f"{k}{'x' * 90}", 1e4, k + 1) for k in range(4))),
     "signs": chart(*(curve(f"${k}_{{x$", 1e4, k + 1, key="uts") for k in range(3)), title="$_{", caption="$5 & $6"),
-    "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(40))),
+    "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(12))),
     "long categories": chart(line(LONG, [0], [3], kind="points"), categories=(LONG, "x" * 90)),
     "rules": chart(curve("a", 1e5), rules=(*(Rule(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
+                                           Rule(1e5, "the end of the last"),
                                            Rule(5, "a level", axis="y"), Rule(5.1, "another", axis="y"))),
     "categories": chart(*(line(name, [k], [30 * 10**k], low=np.array([20 * 10**k]), high=np.array([50 * 10**k]),
                                key=name, kind="points") for k, name in enumerate(POLICIES)),
@@ -94,12 +94,19 @@ CHARTS = {
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_plot_overlaps_no_text_and_cuts_none_off(name):
-    refuse_collisions(CHARTS[name].plot())
+    ax = CHARTS[name].plot()
+    refuse_collisions(ax)
+    assert not CHARTS[name].caption or CHARTS[name].caption in " ".join(words(ax)).replace("\xa0", " ").replace(
+        "\n", " "
+    )
 
 
 def test_plot_has_short_ticks_and_keeps_those_that_are_given():
     assert tick_words(CHARTS["rounds"].plot()) == ["0", "50,000", "100,000", "150,000", "200,000"]
     assert {"1", "10⁶"} <= set(tick_words(CHARTS["powers"].plot()))
+    narrow = plt.figure(figsize=(4.5, 3)).add_subplot()
+    ticks = tick_words(chart(line("a", [1e4, 1e12], [1, 2]), x_log=True).plot(narrow))
+    assert (ticks[0], ticks[-1]) == ("10⁴", "10¹²")
     assert len(tick_words(CHARTS["within a power"].plot())) >= 3
     ax = CHARTS["few ticks"].plot()
     assert ax.get_xticks().tolist() == list(GROWTHS)
@@ -111,6 +118,9 @@ def test_plot_has_short_ticks_and_keeps_those_that_are_given():
 def test_plot_of_more_than_three_lines_names_them_at_their_ends():
     three = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3]))).plot()
     assert [text.get_text() for text in three.get_legend().get_texts()] == POLICIES[:3]
+    inside = CHARTS["names inside"].plot()
+    assert len(inside.get_legend().get_texts()) == 6
+    assert "the longest" in words(inside)
     published = [line("published", [9], [k], key=name, kind="points") for k, name in enumerate(POLICIES)]
     five = chart(*(curve(name, 1e4, k + 1, key=name) for k, name in enumerate(POLICIES)), *published)
     ax = five.plot()
@@ -161,8 +171,9 @@ def test_plot_on_a_logarithmic_axis_marks_zeros_and_does_not_collapse():
     late = line("late", x, [0, 0, 5, 50], low=np.zeros(4), high=np.array([1e-9, 1, 9, 90]), key="uts")
     soon = line("soon", x, np.sqrt(x), key="rank1-thompson", is_hollow=True)
     ax = chart(late, soon, x_log=True, y_log=True).plot()
-    assert [part.get_xdata().tolist() for part in ax.lines if part.get_marker() == "v"] == [[1, 10]]
-    assert [text.get_text() for text in ax.texts] == ["0"]
+    zero = dict(zip(tick_words(ax, "y"), ax.get_yticks(), strict=False))["0"]
+    assert ax.lines[0].get_ydata().tolist() == [zero, zero, 5, 50]
+    assert 0.05 < zero < 0.5
     assert ax.get_ylim()[0] > 0.05
     refuse_collisions(ax)
     many = [Series(f"policy {k}", np.geomspace(1, 1e4, 40), k * np.ones(40), key="uts") for k in range(6)]
@@ -171,7 +182,7 @@ def test_plot_on_a_logarithmic_axis_marks_zeros_and_does_not_collapse():
     refuse_collisions(ax)
     across = line("a", [0, 1], [0, 7], key="uts", kind="points")
     ax = chart(across, y_log=True, categories=("one", "two")).plot()
-    assert [part.get_ydata().tolist() for part in ax.lines if part.get_marker() == "<"] == [[0]]
+    assert tick_words(ax)[0] == "0"
     refuse_collisions(ax)
 
 
@@ -214,27 +225,8 @@ def test_save_gives_the_same_bytes_whatever_the_users_settings(tmp_path, kind):
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
-def test_save_that_fails_leaves_the_former_file(tmp_path, monkeypatch):
-    file = tmp_path / "a.png"
-    file.write_text("former")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(mb.MatchbanditError, match=r"cannot write '.*a\.png': No space left on device\."):
-        CHARTS["rounds"].save(file)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
-    assert file.read_text() == "former"
-
-
 def test_plot_of_what_is_not_proved_has_hollow_markers():
     proved, other = line("uts", [1, 2], [1, 2], key="uts"), line("cucb", [1, 2], [2, 3], key="cucb", is_hollow=True)
     filled, hollow = (drawn for drawn in chart(proved, other).plot().lines if len(drawn.get_xdata()) == 2)
     assert filled.get_markerfacecolor() == filled.get_color()
     assert hollow.get_markerfacecolor() != hollow.get_color()
-
-
-def test_plot_on_a_figure_of_its_own_shows_the_caption():
-    caption = "Mean and 5–95 % of 20 runs, seed 7."
-    assert caption in [text.replace("\xa0", " ") for text in words(chart(curve("uts", 100), caption=caption).plot())]

@@ -9,7 +9,6 @@ import pytest
 from bs4 import BeautifulSoup, Comment
 from chart_examples import HOSTILE, over_gap, over_size, over_time
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart
 from matchbandit.lab.pages import Badge, Table, write_page
 
@@ -45,6 +44,8 @@ def test_write_page_allows_only_the_scripts_that_are_within(tmp_path: Path) -> N
         "script-src": [digest(script) for script in scripts],
         "style-src": [digest(read.style)],
     }
+    licences = "University of Washington Interactive Data Lab", "Mike Bostock", "Observable, Inc.", "vega-lite 6.5.0"
+    assert all(words in scripts[0].string for words in licences)
     assert spec.attrs == {"type": "application/json"}
     assert json.loads(spec.string)["usermeta"] == over_gap().vega_lite()["usermeta"]
 
@@ -72,19 +73,6 @@ def test_write_page_shows_names_of_users_as_text(tmp_path: Path, name: str) -> N
     assert read.body.get_text().count(name) >= 12
     assert json.loads(read.body.script.string)["usermeta"]["axes"]["x"]["log"]["channel"]["title"] == name
     assert policy_of(read) == policy_of(plain)
-
-
-def test_write_page_carries_the_licences_of_its_scripts(tmp_path: Path) -> None:
-    vega = page(tmp_path).script.string
-    for words in (
-        "University of Washington Interactive Data Lab",
-        "Mike Bostock",
-        "Observable, Inc.",
-        "vega-lite 6.5.0",
-    ):
-        assert words in vega
-    assert len(vega) < 800_000
-    assert not re.search("</script|<!--", vega, re.IGNORECASE)
 
 
 def test_write_page_has_the_numbers_beside_each_chart(tmp_path: Path) -> None:
@@ -118,30 +106,8 @@ def test_write_page_makes_cards_of_sentences_only(tmp_path: Path) -> None:
     assert [table.get("class") for table in read.find("h2", id="results").parent.find_all("table")] == [["cards"], None]
 
 
-def test_write_page_breaks_no_line_within_a_number(tmp_path: Path) -> None:
-    text = "after round 1 112 000, 5.2 % of 2 398; u = 0.9 100 2000"
-    read = page(tmp_path, results=[Table(("claim",), ((text,),))])
-    assert "after round 1~112~000, 5.2~% of 2~398; u = 0.9~100 2000".replace("~", "\u00a0") in read.get_text()
-
-
 def test_write_page_puts_many_charts_into_a_choice(tmp_path: Path) -> None:
     read = page(tmp_path, *[over_gap()] * 30)
     assert read.find("label", {"for": read.select_one("select")["id"]})
     assert len(read.find_all("option")) == 30
     assert [figure["class"] for figure in read.find_all("figure")] == [["option", "chosen"], *[["option"]] * 29]
-
-
-def test_write_page_writes_the_same_file_again_and_names_that_are_no_text(tmp_path: Path) -> None:
-    page(tmp_path, over_gap(), title="b\udcff")
-    before = (tmp_path / "a.html").read_bytes()
-    assert page(tmp_path, over_gap(), title="b\udcff").title.string == "b?"
-    assert (tmp_path / "a.html").read_bytes() == before
-
-
-def test_write_page_says_why_it_cannot_write_and_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a.html").mkdir()
-    with pytest.raises(MatchbanditError, match="cannot write"):
-        page(tmp_path)
-    with pytest.raises(MatchbanditError, match="cannot write"):
-        page(tmp_path / "nowhere")
-    assert [file.name for file in tmp_path.iterdir()] == ["a.html"]

@@ -105,33 +105,29 @@ def test_watch_says_what_is_claimed():
 def test_a_study_sweeps_epsilon(tmp_path):
     study = mb.Study(
         name="e", problem=SLOTS, policies=[{"name": "reference.answers:KnownAnswer", "answer": 1}],
-        delta=0.1, epsilon=[0, 0.04, 0.05], runs=2,
+        delta=0.1, sweep={"epsilon": [0, 0.04, 0.05]}, runs=2,
     )  # fmt: skip
-    assert study.sweeps == {"epsilon": [0.0, 0.04, 0.05]}
-    assert repr(study).startswith("Study e: 1 policy × 3 values of epsilon, 2 runs, delta 0.1, seed 0: 3 points")
-    assert mb.Study.from_dict(study.describe()) == study
-    rows = study.run(tmp_path / "e", workers=1).rows()
-    curve = rows.curve("epsilon", y="correct")
+    runs = study.run(tmp_path / "e", workers=1).runs()
+    curve = runs.curve("epsilon", "correct")
     assert (curve.x.tolist(), curve.mean.tolist()) == ([0.0, 0.04, 0.05], [0.0, 0.0, 1.0])
-    (chart,) = study.charts(rows)
+    (chart,) = charts_of(study, runs)
     assert (chart.x_label, chart.y_label) == ("ε", "rounds until the answer")
     assert chart.series[0].y.tolist() == [100, 96, 95]
     assert "over ε" in chart.title
     with pytest.raises(MatchbanditError, match="no number of samples tells them apart"):
         study.with_(problem=TIED)
-    assert len(study.with_(problem=TIED, epsilon=0.1).points) == 1
+    assert len(study.with_(problem=TIED, sweep={}, epsilon=0.1).points) == 1
 
 
 def test_a_policy_of_a_study_may_have_its_own_epsilon(tmp_path):
     """Policies without one are a level to compare with."""
-    own = {"name": "reference.answers:KnownAnswer", "epsilon": [0.05, 0.5], "selection": "pair"}
-    study = mb.Study(name="own", problem=SLOTS, policies=[own, "pair-elim"], delta=0.1, runs=2)
-    rows = study.run(tmp_path / "own", workers=1).rows()
-    assert rows.distinct("epsilon") == [0.05, 0.5, None]
-    (chart,) = study.charts(rows)
-    assert [line.kind for line in chart.lines] == ["line", "reference"]
-    with pytest.raises(MatchbanditError, match=r"epsilon is there twice: beside policies, and in known-answer"):
-        study.with_(policies=[own], epsilon=0.1)
+    policies = [{"name": "reference.answers:KnownAnswer", "selection": "pair"}, "pair-elim"]
+    sweep = {"reference.answers:KnownAnswer.epsilon": [0.05, 0.5]}
+    study = mb.Study(name="own", problem=SLOTS, policies=policies, delta=0.1, sweep=sweep, runs=2)
+    runs = study.run(tmp_path / "own", workers=1).runs()
+    assert runs.distinct("epsilon") == [0.05, 0.5, None]
+    (chart,) = charts_of(study, runs)
+    assert [line.kind for line in chart.series] == ["line", "reference"]
 
 
 @pytest.mark.slow

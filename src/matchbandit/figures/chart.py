@@ -86,6 +86,31 @@ class Chart:
         """Whether a line has points in several rows, so that lines are named in a legend instead of by their rows."""
         return bool(self.categories) and any(len(line.x) > 1 for line in self.series if line.kind != "cloud")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each series: its label, with its key where several have the same one."""
+        labels = [line.label or f"({number})" for number, line in enumerate(self.series)]
+        pairs = zip(self.series, labels, strict=True)
+        return tuple(f"{line.key}: {label}" if labels.count(label) > 1 else label for line, label in pairs)
+
+    def finite(self, field: Literal["x", "y"]) -> Numbers:
+        """Return the positions, or the means, of all series."""
+        values = np.concatenate([np.zeros(0), *(getattr(line, field) for line in self.series)])
+        finite: Numbers = values[np.isfinite(values)]
+        return finite
+
+    @property
+    def x_starts_at_zero(self) -> bool:
+        """Whether a linear x axis shows 0: positions are positive, and begin near it."""
+        x = self.finite("x")
+        return self.x_ticks is None and len(x) > 0 and bool(0 < x.min() < 0.06 * x.max())
+
+    @property
+    def y_floor(self) -> float:
+        """Where a logarithmic y axis ends, which has no position for 0: below the least positive mean."""
+        y = self.finite("y")
+        return float(y[y > 0].min() / 3) if (y > 0).any() else 1.0
+
     def numbers(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """Return the table beside the chart: its heads, and its rows: x, and the mean (low to high) of each line.
 
@@ -94,21 +119,21 @@ class Chart:
         >>> print(heads, *(" | ".join(row) for row in rows), sep="; ")
         ('round', 'uts'); 1 | 0.5 (0.1 to 1); 200 | 12 (10 to 15)
         """
-        named = [line for line in self.series if line.label and line.kind != "cloud" and len(line.x)]
-        if self.has_shared_categories:
-            return (self.x_label, *(line.label for line in named)), tuple(
-                (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.categories)
-            )
+        every = zip(self.names, self.series, strict=True)
+        named = [(name, line) for name, line in every if line.label and line.kind != "cloud" and len(line.x)]
+        names, lines = [name for name, _ in named], [line for _, line in named]
         if self.categories:
-            texts = [(name, self._of_category(at)) for at, name in enumerate(self.categories)]
-            return (self.x_label, self.y_label), tuple(texts)
-        positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
-        single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
-        positions = np.unique(np.concatenate([_thinned(positions), single]))
-        rows = tuple((position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
-        labels = [line.label for line in named]
-        heads = (f"{line.key}: {line.label}" if labels.count(line.label) > 1 else line.label for line in named)
-        return (self.x_label, *heads), rows
+            texts = [[_value_text(line, at) for line in lines] for at in range(len(self.categories))]
+            if not self.has_shared_categories:  # the value of the one line that has a point there
+                names, texts = [self.y_label], [["; ".join(filter(None, row))] for row in texts]
+            rows = [(name, *row) for name, row in zip(self.categories, texts, strict=True)]
+            return (self.x_label, *names), tuple(rows)
+        x = np.unique(np.concatenate([np.zeros(0), *(line.x for line in lines if line.kind != "points")]))
+        if len(x) > MAX_ROWS:
+            x = x[np.unique(np.linspace(0, len(x) - 1, MAX_ROWS).round().astype(int))]
+        x = np.unique(np.concatenate([x, *(line.x for line in lines if line.kind == "points")]))
+        rows = [(position_text(at), *(_value_text(line, at) for line in lines)) for at in x.tolist()]
+        return (self.x_label, *names), tuple(rows)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the chart with matplotlib, on these axes or on those of a new figure, and return them.
@@ -148,24 +173,12 @@ class Chart:
 
         return specification(self)
 
-    def _of_category(self, at: int) -> str:
-        texts = [_value_text(line, float(at)) for line in self.series if line.label and line.kind != "cloud"]
-        return "; ".join(text for text in texts if text)
-
 
 def picture_file(path: str | os.PathLike[str]) -> Path:
     """Return the file to draw into, before any work; raise an error if it has another suffix or cannot be written."""
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
         raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
     return writable_file(path)
-
-
-def _thinned(positions: Numbers) -> Numbers:
-    """At most `MAX_ROWS` of these positions, evenly spread, with the first and the last."""
-    if len(positions) <= MAX_ROWS:
-        return positions
-    chosen: Numbers = positions[np.unique(np.linspace(0, len(positions) - 1, MAX_ROWS).round().astype(int))]
-    return chosen
 
 
 def position_text(x: float) -> str:

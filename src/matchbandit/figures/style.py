@@ -1,11 +1,11 @@
 """The style of each policy, the same in every chart: colours that colour-blind readers can distinguish."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
-from typing import Literal, TypeVar, get_args
+from typing import Literal, get_args
 
 from matchbandit.figures.chart import Chart, Dash
 
@@ -13,7 +13,6 @@ Marker = Literal[
     "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
     "hexagon", "star", "pentagon",
 ]  # fmt: skip
-T = TypeVar("T")
 DASHES: tuple[Dash, ...] = get_args(Dash)
 MARKERS: tuple[Marker, ...] = get_args(Marker)
 
@@ -82,8 +81,8 @@ POLICIES = {
 """Solid lines: the policy has a proof, of its regret or of its answers. Dashed lines: it has none."""
 
 
-def style_of(key: str) -> Style:
-    """Return the style of a policy; any other name has a style of its own, the same in every process.
+def style_of(key: str, taken: Collection[Style] = ()) -> Style:
+    """Return the style of a policy; any other name has one of its own, if possible unlike those that are taken.
 
     >>> style_of("uts").marker
     'cross'
@@ -92,10 +91,12 @@ def style_of(key: str) -> Style:
     """
     if key in POLICIES:
         return POLICIES[key]
-    number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
     every = (Style(*pair, dash, marker) for pair in PALETTE.values() for dash in DASHES[:2] for marker in MARKERS)
     free = [style for style in every if style not in POLICIES.values()]
-    return free[number % len(free)]
+    start = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") % len(free)  # in every process
+    colours, markers = {style.colour for style in taken}, {style.marker for style in taken}
+    # Of several that share as little with the others, the first.
+    return min(free[start:] + free[:start], key=lambda style: (style.colour in colours) + (style.marker in markers))
 
 
 def styles_of(chart: Chart) -> tuple[Style, ...]:
@@ -104,39 +105,25 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
     Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Hollow
     points (published numbers) have one marker for each label, whatever their key.
     """
-    keys = [line.key or line.label for line in chart.series]
-    is_grey = [line.kind == "reference" and not line.key for line in chart.series]
-    coloured = dict.fromkeys(key for key, grey in zip(keys, is_grey, strict=True) if not grey)
-    chosen = {key: POLICIES[key] for key in coloured if key in POLICIES}
-    for key in coloured:
+    keys = ["" if line.kind == "reference" and not line.key else line.key or line.label for line in chart.series]
+    chosen = {"": _REFERENCE} | {key: POLICIES[key] for key in keys if key in POLICIES}
+    for key in keys:
         if key not in chosen:
-            style, others = style_of(key), [*chosen.values()]
-            colour, dark = _first_free(
-                [*PALETTE.values()], (style.colour, style.dark), [(o.colour, o.dark) for o in others]
-            )
-            chosen[key] = Style(
-                colour, dark, style.dash, _first_free(MARKERS, style.marker, [o.marker for o in others])
-            )
+            chosen[key] = style_of(key, chosen.values())
     published = list(dict.fromkeys(line.label for line in chart.series if line.kind == "points" and line.is_hollow))
     styles: list[Style] = []
     seen: Counter[tuple[str, str | None]] = Counter()
-    for line, key, grey in zip(chart.series, keys, is_grey, strict=True):
-        style = _REFERENCE if grey else chosen[key]
-        dash, marker = line.dash or style.dash, style.marker
+    for line, key in zip(chart.series, keys, strict=True):
+        dash, marker = line.dash or chosen[key].dash, chosen[key].marker
         if line.kind == "line" and line.label:  # a further line in the same colour differs in dash and marker
-            dash = line.dash or DASHES[(DASHES.index(dash) + seen[key, line.dash]) % len(DASHES)]
-            marker = MARKERS[(MARKERS.index(marker) + seen[key, line.dash]) % len(MARKERS)]
+            number = seen[key, line.dash]
+            dash = line.dash or DASHES[(DASHES.index(dash) + number) % len(DASHES)]
+            marker = MARKERS[(MARKERS.index(marker) + number) % len(MARKERS)]
             seen[key, line.dash] += 1
         if line.kind == "points" and line.is_hollow and not chart.categories:
             marker = MARKERS[published.index(line.label) % len(MARKERS)]
-        styles.append(replace(style, dash=dash, marker=marker))
+        styles.append(replace(chosen[key], dash=dash, marker=marker))
     return tuple(styles)
-
-
-def _first_free(known: Sequence[T], start: T, taken: Sequence[T]) -> T:
-    """The first of these from `start` on, around the end, that is not taken; `start` if all are."""
-    at = known.index(start)
-    return next((one for one in [*known[at:], *known[:at]] if one not in taken), start)
 
 
 def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low: float, high: float) -> list[float]:
@@ -151,9 +138,7 @@ def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low
     """
     if not isinstance(gaps, Sequence):
         gaps = [gaps] * max(len(heights) - 1, 0)
-    offsets = list(accumulate(gaps, initial=0.0))[
-        : len(heights)
-    ]  # of each above the first, if all stood as close as they may
+    offsets = [0.0, *accumulate(gaps)][: len(heights)]  # above the first, if all were as close as they may be
     groups: list[tuple[float, int]] = []  # each: where its first would stand without its offset, and how many there are
     for height, offset in zip(heights, offsets, strict=True):
         start, size = height - offset, 1

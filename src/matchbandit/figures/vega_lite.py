@@ -30,8 +30,6 @@ TICK_TEXT = (
     f"split('{_POWERS}', ' ')[{_EXPONENT} + 15]"
 )
 """Numbers at ticks, as `formatting.short` writes them."""
-
-
 _RATIO = "domain('%s')[1] / domain('%s')[0]"
 _DIGIT = f"round(datum.value / pow(10, {_EXPONENT}))"
 IS_ROUND = f"indexof({_RATIO} > 200 ? [1] : {_RATIO} > 4 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9], {_DIGIT}) >= 0"
@@ -77,7 +75,7 @@ def specification(chart: Chart) -> Json:
     `usermeta.axes` holds, for the channels x and y, a linear axis, and a logarithmic one where the data allow it: the
     parts of the `channel`, and the `floor`, the value of the parameter x_floor or y_floor.
     """
-    flat, names = bool(chart.categories), _names(chart)
+    flat = bool(chart.categories)
     measured = "x" if flat else "y"
     axes = {} if flat else {"x": _axis(chart, "x", chart.x_label)}
     axes[measured] = _axis(chart, "y", chart.y_label)
@@ -85,7 +83,7 @@ def specification(chart: Chart) -> Json:
     shown = {name: axis["log" if logs[name] and "log" in axis else "linear"] for name, axis in axes.items()}
     floors = [{"name": f"{name}_floor", "value": axis["floor"]} for name, axis in shown.items()]
     raised = "isValid(datum.{0}) ? max(datum.{0}, {1}_floor) : null"
-    about = _about(chart, names)
+    about = _about(chart)
     source = {"data": {"values": about}, "key": "number", "fields": [*about[0]][1:] if about else []}
     transform = [
         {"lookup": "number", "from": source},
@@ -98,11 +96,11 @@ def specification(chart: Chart) -> Json:
     }
     if flat:
         axis = {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 200}
-        scale = {"domain": [_wrapped(name) for name in chart.categories]}
+        scale = {"domain": [fill(name, 24) for name in chart.categories]}
         channels["y"] = {"field": "row", "type": "nominal", "title": None, "scale": scale, "axis": axis}
     if chart.has_shared_categories:
         channels["yOffset"] = {"field": "key", "scale": {"domain": list(dict.fromkeys(x.key for x in chart.series))}}
-    marks = {"encoding": channels, "layer": _marks(chart, names, measured)}
+    marks = {"encoding": channels, "layer": _marks(chart, measured)}
     return BASE | {
         "title": chart.title,
         "description": f"{chart.y_label} over {chart.x_label}: {', '.join(x.label for x in chart.series if x.label)}",
@@ -111,113 +109,92 @@ def specification(chart: Chart) -> Json:
         "usermeta": {"axes": axes},
         "data": {"values": _rows(chart)},
         "transform": transform,
-        "layer": [marks, *_rules(chart), *([] if flat else [_hover(chart, names)])],
+        "layer": [marks, *_rules(chart), *([] if flat else [_hover(chart)])],
     }
-
-
-def _names(chart: Chart) -> list[str]:
-    """A name for each series: its label, with its key where several have the same one."""
-    labels = [line.label or f"({number})" for number, line in enumerate(chart.series)]
-    return [
-        f"{x.key}: {name}" if labels.count(name) > 1 else name for x, name in zip(chart.series, labels, strict=True)
-    ]
 
 
 def _axis(chart: Chart, field: Literal["x", "y"], title: str) -> Json:
     """A linear axis, and a logarithmic one if there are positive values; its bands end below the least mean."""
-    means = np.concatenate([np.zeros(0), *(getattr(line, field) for line in chart.series)])
-    means = means[np.isfinite(means)]
-    positive = means[means > 0]
-    is_x, channel = field == "x", "x" if chart.categories else field
-    count: Json = {"tickCount": {"expr": "max(3, width / 90)"} if channel == "x" else 6}
-    if is_x and chart.x_ticks is not None:
-        count = {"values": [_number(tick) for tick in chart.x_ticks]}
+    is_x, values, channel = field == "x", chart.finite(field), "x" if chart.categories else field
+    axis: Json = {"labelExpr": TICK_TEXT, "grid": not is_x}
     linear: Json = {"zero": not is_x, "nice": not is_x, "padding": 10 if is_x else 0}
-    if is_x and "values" not in count and len(positive) == len(means) > 0 and means.min() < 0.06 * means.max():
-        ends = [*means, *(rule.at for rule in chart.rules if rule.axis == "x")]
-        linear = {"zero": True, "nice": False, "domainMax": _number(1.02 * max(ends))}
     log: Json = {"type": "log", "nice": False, "padding": 10}
+    if is_x and chart.x_starts_at_zero:
+        ends = [values.max(), *(rule.at for rule in chart.rules if rule.axis == "x")]
+        linear = {"zero": True, "nice": False, "domainMax": _number(1.02 * max(ends))}
     if not is_x and chart.y_range is not None:
         (log if chart.y_log else linear)["domain"] = [_number(end) for end in chart.y_range]
-    axis: Json = {"labelExpr": TICK_TEXT, "grid": not is_x, **count}
+    if is_x and chart.x_ticks is not None:
+        axis["values"] = [_number(tick) for tick in chart.x_ticks]
+        log_axis = axis
+    else:
+        test = IS_ROUND.replace("%s", channel)
+        log_axis = axis | {"tickCount": 8, "labelExpr": f"{test} ? ({TICK_TEXT}) : ''"}
+        log_axis["gridOpacity"] = {"condition": {"test": test, "value": 1}, "value": 0}
+        axis["tickCount"] = {"expr": "max(3, width / 90)"} if channel == "x" else 6
     kinds = {"linear": {"channel": {"title": title, "scale": linear, "axis": axis}, "floor": -1e300}}
-    if len(positive):
-        if "values" not in count:
-            test = IS_ROUND.replace("%s", channel)
-            grid = {"condition": {"test": test, "value": 1}, "value": 0}
-            axis = axis | {"tickCount": 8, "labelExpr": f"{test} ? ({TICK_TEXT}) : ''", "gridOpacity": grid}
-        floor = 0 if is_x else _number(float(positive.min()) / 3)
-        kinds["log"] = {"channel": {"title": title, "scale": log, "axis": axis}, "floor": floor}
+    if (values > 0).any():
+        floor = 0 if is_x else _number(chart.y_floor)
+        kinds["log"] = {"channel": {"title": title, "scale": log, "axis": log_axis}, "floor": floor}
     return kinds
 
 
-def _looks(chart: Chart, names: list[str]) -> Json:
+def _looks(chart: Chart) -> Json:
     """Strokes, fills and shapes of all series, with one legend."""
     styles, has_legend = styles_of(chart), not chart.categories or chart.has_shared_categories
-    legend = {"values": [name for name, line in zip(names, chart.series, strict=True) if line.label]}
+    legend = {"values": [name for name, line in zip(chart.names, chart.series, strict=True) if line.label]}
     strokes = [themed(style.colour, style.dark) for style in styles]
+    pairs = [*zip(chart.series, styles, strict=True)]
+    bare = () if chart.categories else ("reference",)
     values: dict[str, list[Any]] = {
         "stroke": strokes,
         "fill": [PAPER if line.is_hollow else colour for line, colour in zip(chart.series, strokes, strict=True)],
-        "shape": [
-            "stroke" if line.kind == "reference" and not chart.categories else SHAPES.get(style.marker, style.marker)
-            for line, style in zip(chart.series, styles, strict=True)
-        ],
+        "shape": ["stroke" if x.kind in bare else SHAPES.get(look.marker, look.marker) for x, look in pairs],
     }
-    look = {"field": "series", "type": "nominal", "title": None, "legend": legend if has_legend else None}
-    return {channel: look | {"scale": {"domain": names, "range": values}} for channel, values in values.items()}
+    look: Json = {"field": "series", "type": "nominal", "title": None, "legend": legend if has_legend else None}
+    return {
+        channel: look | {"scale": {"domain": [*chart.names], "range": values}} for channel, values in values.items()
+    }
 
 
-def _marks(chart: Chart, names: list[str], measured: str) -> list[Json]:
+def _marks(chart: Chart, measured: str) -> list[Json]:
     """Bands, lines, bars and markers; a choice in the legend dims all other series."""
-    flat, looks = bool(chart.categories), _looks(chart, names)
+    flat, looks = bool(chart.categories), _looks(chart)
 
     def layer(test: str, mark: str, opacity: float, encoding: Json, **properties: Any) -> Json:
         dimmed = {"condition": {"param": "chosen", "value": opacity}, "value": opacity / 8}
-        return {
-            "transform": [{"filter": test}],
-            "mark": {"type": mark, "clip": True, **properties},
-            "encoding": {"opacity": dimmed, **encoding},
-        }
+        mark_of = {"type": mark, "clip": True, **properties}
+        return {"transform": [{"filter": test}], "mark": mark_of, "encoding": {"opacity": dimmed, **encoding}}
 
     # Not by the scale of the markers, which has the colour of the page for hollow ones.
     area = {"color": {"field": "colour", "scale": None}, "detail": {"field": "number"}}
     outline = {"stroke": looks["stroke"]}
     ends = {measured: {"field": "low"}, f"{measured}2": {"field": "high"}}
-    dash = {
-        "condition": [{"test": f"datum.dash == '{name}'", "value": x} for name, x in DASHES.items()],
-        "value": [1, 0],
-    }
+    dashes = [{"test": f"datum.dash == '{name}'", "value": pattern} for name, pattern in DASHES.items()]
     weights = [{"test": "datum.bold", "value": 3.2}, {"test": "datum.kind == 'reference'", "value": 1.3}]
-    drawn = outline | {"strokeWidth": {"condition": weights, "value": 2}, "strokeDash": dash}
+    drawn = {"strokeWidth": {"condition": weights, "value": 2}, "strokeDash": {"condition": dashes, "value": [1, 0]}}
     tip = [{"field": "row", "title": chart.x_label}, {"field": "series"}, {"field": "text", "title": chart.y_label}]
     markers = layer("datum.marker", "point", 1, looks | {"tooltip": tip if flat else None}, size=64, strokeWidth=1.8)
+    chosen = {"type": "point", "fields": ["series"], "toggle": "true"}
     # A wheel alone moves the page, and so does a finger.
     turn, drag = "wheel![event.ctrlKey || event.metaKey]", "pointerdown[event.pointerType == 'mouse']"
-    zoom = {"zoom": turn, "translate": f"[{drag}, window:pointerup] > window:pointermove!"}
-    encodings = ["x"] if flat else ["x", "y"]
-    markers["params"] = [
-        {"name": "zoom", "select": {"type": "interval", "encodings": encodings} | zoom, "bind": "scales"},
-        {"name": "chosen", "select": {"type": "point", "fields": ["series"], "toggle": "true"}, "bind": "legend"},
-    ]
-    bars = layer(
-        "isValid(datum.low)" + ("" if flat else " && datum.kind == 'points'"),
-        "rule",
-        1,
-        outline | ends,
-        strokeWidth=1.4,
-    )
+    moves = {"zoom": turn, "translate": f"[{drag}, window:pointerup] > window:pointermove!"}
+    zoom = {"type": "interval", "encodings": ["x"] if flat else ["x", "y"], **moves}
+    params = {"zoom": {"select": zoom, "bind": "scales"}, "chosen": {"select": chosen, "bind": "legend"}}
+    markers["params"] = [{"name": name, **parameter} for name, parameter in params.items()]
+    barred = "isValid(datum.low)" if flat else "datum.kind == 'points' && isValid(datum.low)"
+    bars = layer(barred, "rule", 1, outline | ends, strokeWidth=1.4)
     cloud = layer("datum.kind == 'cloud'", "circle", 0.4, area, size=14)
     if flat:
         return [bars, cloud, markers]
     band = layer("datum.kind == 'line' && isValid(datum.low)", "area", 0.16, area | ends)
-    line = layer("datum.kind == 'line' || datum.kind == 'reference'", "line", 1, drawn)
+    line = layer("datum.kind == 'line' || datum.kind == 'reference'", "line", 1, outline | drawn)
     return [band, line, bars, cloud, markers]
 
 
-def _hover(chart: Chart, names: list[str]) -> Json:
+def _hover(chart: Chart) -> Json:
     """A vertical line at the position nearest to the pointer, which tells the values of all series there."""
-    named = [(name, x) for name, x in zip(names, chart.series, strict=True) if x.label and x.kind != "cloud"]
+    named = [(name, x) for name, x in zip(chart.names, chart.series, strict=True) if x.label and x.kind != "cloud"]
     rows: dict[float, Json] = {}
     for number, (_, line) in enumerate(named):
         for at, x in enumerate(line.x.tolist()):
@@ -240,25 +217,26 @@ def _hover(chart: Chart, names: list[str]) -> Json:
 
 def _rules(chart: Chart) -> list[Json]:
     """Labelled positions on the axes; the labels of upright rules are below each other."""
-    layers = []
-    for number, rule in enumerate(sorted(chart.rules, key=lambda rule: rule.axis)):
-        is_upright = (rule.axis == "x") != bool(chart.categories)
-        at = {"x" if is_upright else "y": {"datum": _number(rule.at)}}
-        aside = {"y": {"value": 14 * number + 8}} if is_upright else {"x": {"value": "width"}}
-        text: Json = {"type": "text", "text": rule.label, "color": MUTED, "align": "right", "dx": -4, "dy": -7}
-        if is_upright:  # beside the rule, where there is more room
-            is_left = f"scale('x', {_number(rule.at)}) > width / 2"
-            sides = {"align": f"{is_left} ? 'right' : 'left'", "dx": f"{is_left} ? -4 : 4"}
-            text |= {name: {"expr": side} for name, side in sides.items()} | {"dy": 0}
+    layers: list[Json] = []
+    for number, rule in enumerate(chart.rules):
+        at, text = _number(rule.at), dict[str, Any](type="text", text=rule.label, color=MUTED)
+        if (rule.axis == "x") != bool(chart.categories):  # beside the rule, where there is more room
+            is_left = f"scale('x', {at}) > width / 2"
+            text |= {"align": {"expr": f"{is_left} ? 'right' : 'left'"}, "dx": {"expr": f"{is_left} ? -4 : 4"}}
+            position: Json = {"x": {"datum": at}}
+            aside: Json = {"y": {"value": 14 * number + 8}}
+        else:
+            text |= {"align": "right", "dx": -4, "dy": -7}
+            position, aside = {"y": {"datum": at}}, {"x": {"value": "width"}}
         line = {"type": "rule", "color": MUTED, "clip": True}
-        drawn = [{"mark": line, "encoding": at}, {"mark": text, "encoding": at | aside}]
+        drawn = [{"mark": line, "encoding": position}, {"mark": text, "encoding": position | aside}]
         layers.append({"data": {"values": [{}]}, "layer": drawn})
     return layers
 
 
-def _about(chart: Chart, names: list[str]) -> list[Json]:
+def _about(chart: Chart) -> list[Json]:
     """What is the same in all rows of a series."""
-    rows = zip(chart.series, names, styles_of(chart), strict=True)
+    rows = zip(chart.series, chart.names, styles_of(chart), strict=True)
     return [
         {"number": number, "series": name, "kind": line.kind, "key": line.key, "bold": line.is_bold}
         | {"dash": style.dash, "light": style.colour, "dark": style.dark}
@@ -269,22 +247,19 @@ def _about(chart: Chart, names: list[str]) -> list[Json]:
 def _rows(chart: Chart) -> list[Json]:
     """One row for each point of each series; in rows of categories with what it is called."""
     rows: list[Json] = []
+    bare = ("cloud",) if chart.categories else ("cloud", "reference")
     for number, line in enumerate(chart.series):
         numbers = {"x": line.x, "y": line.y, "low": line.low, "high": line.high}
         few = len(line.x) <= MAX_MARKERS or line.kind == "points"
         spread = np.linspace(0, len(line.x) - 1, len(line.x) if few else MARKERS_OF_LONG_LINES).round()
-        has_none = line.kind == "cloud" or (line.kind == "reference" and not chart.categories)
+        marked = spread[:0] if line.kind in bare else spread
         for at in range(len(line.x)):
-            row: Json = {"number": number} | ({"marker": True} if at in spread and not has_none else {})
+            row: Json = {"number": number} | ({"marker": True} if at in marked else {})
             row |= {field: _number(values[at]) for field, values in numbers.items() if values is not None}
             if chart.categories:
-                row |= {"row": _wrapped(chart.categories[int(line.x[at])]), "text": point_text(line, at)}
+                row |= {"row": fill(chart.categories[int(line.x[at])], 24), "text": point_text(line, at)}
             rows.append(row)
     return rows
-
-
-def _wrapped(name: str) -> str:
-    return fill(name, 24)
 
 
 def _number(value: float) -> float | None:

@@ -12,20 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from matchbandit.extras import need
-from matchbandit.figures import Chart
 from matchbandit.files import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 Tone = Literal["good", "part", "bad", "plain"]
-MAX_SHORT_CELL = 24
-"""Characters of a cell that is not a sentence."""
+MAX_SHORT_CELL = 24  # characters; a longer cell is a sentence
 _NUMBER = re.compile(
-    r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
+    r"–|(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
 )
-_SPACE_IN_NUMBER = re.compile(r"(?<=\d) (?=\d{3}(?!\d)|[%×])")
-_HEADING = re.compile(r'<h2 id="([^"]*)">(.*?)</h2>')
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,9 @@ class Table:
     @cached_property
     def columns(self) -> list[tuple[int, str, bool]]:
         """The columns beside that of groups: position, head, and whether its cells are numbers."""
-        return [(at, head, self._is_numeric(at)) for at, head in enumerate(self.heads) if head != self.group_by]
+        every = [[str(row[at]) for row in self.rows] for at in range(len(self.heads))]
+        numeric = [any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells if cell) for cells in every]
+        return [(at, head, numeric[at]) for at, head in enumerate(self.heads) if head != self.group_by]
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[Cell, ...]]]]:
@@ -67,30 +65,12 @@ class Table:
     @property
     def has_sentences(self) -> bool:
         """Whether several columns hold sentences, so that on a phone each row is a card."""
-        longest = [max((len(str(row[at])) for row in self.rows), default=0) for at in range(len(self.heads))]
-        return sum(length > MAX_SHORT_CELL for length in longest) > 1
-
-    def _is_numeric(self, column: int) -> bool:
-        cells = [str(row[column]) for row in self.rows if str(row[column]) not in ("", "–")]
-        return bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
+        columns = zip(*self.rows, strict=True)
+        return sum(any(len(str(cell)) > MAX_SHORT_CELL for cell in column) for column in columns) > 1
 
 
 def write_page(path: str | os.PathLike[str], template: str, **context: Any) -> Path:
-    """Write a page, whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        The HTML file.
-    template : str
-        A template of `lab/templates` that extends `page.html`.
-    **context
-        What the template shows. Text in it is never read as HTML.
-
-    Returns
-    -------
-    Path
-    """
+    """Write a page from a template of `lab/templates`, whole or not at all; text is never read as HTML."""
     write_atomically(Path(path), render_page(template, **context).encode("utf-8", errors="replace"))
     return Path(path)
 
@@ -108,11 +88,9 @@ def _environment() -> "Environment":
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.globals |= {"static": _static, "content_hash": _content_hash, "numbers_of": _numbers, "spec_of": _spec}
-    environment.filters["text"] = lambda cell: _SPACE_IN_NUMBER.sub("\u00a0", str(cell))
-    environment.filters["headings"] = lambda html: [
-        (at, jinja2.utils.markupsafe.Markup(x)) for at, x in _HEADING.findall(html)
-    ]
+    environment.globals |= {"static": _static, "content_hash": _content_hash, "Table": Table}
+    headings = re.compile(r'<h2 id="([^"]*)">(.*?)</h2>')
+    environment.filters["headings"] = lambda html: headings.findall(str(html))
     environment.filters["slug"] = lambda title: re.sub(r"\W+", "-", title.lower()).strip("-")
     environment.tests["badge"] = lambda cell: isinstance(cell, Badge)
     return environment
@@ -129,12 +107,3 @@ def _static(name: str) -> Any:
 def _content_hash(name: str) -> str:
     """The source that allows a script or style in the content-security policy."""
     return f"'sha256-{b64encode(sha256(_static(name).encode()).digest()).decode()}'"
-
-
-def _numbers(chart: Chart) -> Table:
-    return Table(*chart.numbers(), f"{chart.title}: the numbers")
-
-
-def _spec(chart: Chart) -> dict[str, Any]:
-    """The specification without the title, which a page shows as a headline."""
-    return {name: value for name, value in chart.vega_lite().items() if name != "title"}
