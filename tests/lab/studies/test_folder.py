@@ -41,15 +41,18 @@ def test_a_part_is_a_parquet_file_with_one_row_per_run(finished):
 
 
 def test_open_returns_the_study_without_importing_the_users_code(tmp_path, monkeypatch):
-    code = "from matchbandit.policies.uniform import Uniform\nclass Mine(Uniform):\n    name = 'mine'\n"
+    code = "import matchbandit as mb\nclass Mine(mb.CATALOGUE['pair-elim']):\n    name = 'mine'\n"
+    code += "def steep(n: int, *, rewards, rng):\n    return mb.Bipartite([0.9, 0.1], [0.5] * n, rewards=rewards)\n"
     (tmp_path / "own_once.py").write_text(code)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    study = Study(name="own", problem={"u": [0.9, 0.3], "v": [0.8]}, policies=["own_once:Mine"], horizon=5, runs=2)
+    sweep = {"n": [2, 4], "own_once:Mine.growth": [1.5, 4]}
+    settings = {"problem": {"family": "own_once:steep"}, "policies": ["own_once:Mine"], "sweep": sweep}
+    study = Study(name="own", **settings, horizon=5, runs=2)
     study.run(tmp_path / "out", workers=1)
     (tmp_path / "own_once.py").unlink()
     monkeypatch.delitem(sys.modules, "own_once")
     reopened = StudyFolder.open(tmp_path / "out")
-    assert (reopened.study.name, len(reopened.runs()), reopened.missing) == ("own", 2, {})
+    assert (reopened.study.name, len(reopened.runs()), reopened.missing) == ("own", 8, {})
 
 
 def flip(path, at):
