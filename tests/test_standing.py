@@ -63,4 +63,5 @@ def test_claims_name_a_broken_bound(changes, holds):
 
 @pytest.mark.slow
 def test_standing_of_the_five_instances_breaks_no_bound(tmp_path):
-    assert all(claim.holds for claim in standing.claims(list(standing.standing(tmp_path, workers=2))))
+    placed = standing.standing(tmp_path, runs=4, workers=2)  # the nearest bound is a factor of 3 away: few runs tell
+    assert all(claim.holds for claim in standing.claims(list(placed)))

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matchbandit as mb
-from matchbandit.formatting import duration
-from matchbandit.lab.paper.claims import exponent, percent, rounded
+from matchbandit.formatting import duration, fixed
+from matchbandit.lab.paper.claims import exponent, percent
+from matchbandit.lab.paper.figure import Figure
 from matchbandit.lab.paper.figures import FAMILIES, FIGURES, FINE, GROWTH, INSTANCES, PAPERS, exponents
 from matchbandit.lab.paper.reproduce import authors_seconds
 from matchbandit.lab.studies.folder import StudyFolder
+from matchbandit.lab.studies.study import Study
 from matchbandit.lab.tables import RunTable
 
 IMAGES = Path(__file__).parent.parent / "img"
@@ -86,13 +88,14 @@ def runs_of(name: str, out: Path) -> RunTable:
 
 
 def times(out: Path) -> Iterable[Sequence[str]]:
-    studies = {
-        study.name: (figure, study) for figure in FIGURES.values() if figure.is_default for study in figure.studies()
-    }
+    studies: dict[str, tuple[Figure, Study]] = {}
+    for figure in FIGURES.values():
+        for study in figure.studies() if figure.is_default else ():
+            studies.setdefault(study.name, (figure, study))  # of the paper's figures, if it is of two
     for name, (figure, study) in studies.items():
         ours = sum(record["seconds"] for record in StudyFolder.open(out / name).metadata)
         theirs = authors_seconds(study) if figure.is_of_paper else None
-        beside = ("–", "–") if theirs is None else (duration(theirs), rounded(theirs / ours))
+        beside = ("–", "–") if theirs is None else (duration(theirs), fixed(theirs / ours, 0))
         yield name, str(study.runs), duration(ours), *beside
 
 
@@ -106,7 +109,7 @@ def saved(out: Path) -> Iterable[Sequence[str]]:
     runs = runs_of("growth", out)
     for family, words in INSTANCES.items():
         means = [runs.where({"family": family, GROWTH: growth})["regret"].mean() for growth in (PAPERS, FINE)]
-        yield words, rounded(means[0]), rounded(means[1]), percent(1 - means[1] / means[0])
+        yield words, fixed(means[0], 0), fixed(means[1], 0), percent(1 - means[1] / means[0])
 
 
 def powers(out: Path) -> Iterable[Sequence[str]]:

@@ -136,7 +136,7 @@ def build_chart(
     remarks: iterable of str
         The last sentences of the caption, after those on bands and on empty markers.
     y_label: str, optional
-        By default "regret" or "rounds until the answer".
+        By default "regret" or "rounds until the answer". Shares of correct answers have a linear axis from 0 to 1.
     y_log: bool, optional
         By default rounds are drawn on a logarithmic axis, and regret if it is wide.
     **settings
@@ -147,6 +147,8 @@ def build_chart(
     Chart
     """
     over_rounds = x_label == "round"
+    if y_label == CORRECT_SHARE:  # with room for markers at its ends
+        y_log, settings["y_range"] = False, (-0.04, 1.04)
     if y_log is None:
         heights = np.concatenate([line.y[-1:] if over_rounds else line.y for line in lines])
         y_log = goal == "identification" or is_wide(heights[heights != 0])  # the axis marks zeros at its foot
@@ -183,6 +185,12 @@ def answers_remark(counts: Mapping[str, tuple[int, int, int]]) -> str:
     missing = [f"{label} {n} of {runs}" for label, (_, n, runs) in counts.items() if n]
     remark = f"Wrong answers: {'; '.join(wrong)}." if wrong else "No answer was wrong."
     return f"{remark} Without an answer in time: {'; '.join(missing)}." if missing else remark
+
+
+def unmet_remark(policies: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Say which policies assume what their problem does not have, as a sentence; empty if none does."""
+    unmet = unmet_assumption(policies)
+    return f"{unmet[:1].upper()}{unmet[1:]}." if unmet else ""
 
 
 def _single_results(results: Any) -> list[Result]:
@@ -258,9 +266,8 @@ def _remarks(results: Sequence[Result]) -> list[str]:
     for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
         labels.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # there is no third kind
     tasks = "; ".join(f"{task} for {', '.join(names)}" for task, names in labels.items())
-    unmet = unmet_assumption((result.about.policy, result.about.problem) for result in results)
-    sentences = [f"Not the same question: {tasks}." if len(labels) > 1 else "", f"{unmet[:1].upper()}{unmet[1:]}."]
-    return [sentence for sentence in sentences if len(sentence) > 1]
+    other = f"Not the same question: {tasks}." if len(labels) > 1 else ""
+    return [other, unmet_remark((result.about.policy, result.about.problem) for result in results)]
 
 
 def _line(label: str, result: Result, x: Any, *bands: Numbers, goal: Goal, kind: Kind = "line") -> Series:
@@ -344,7 +351,6 @@ def _budget_chart(results: list[Identification], groups: Groups) -> Chart:
         description=about_runs(results),
         remarks=_remarks(results),
         x_log=is_wide(np.concatenate([line.x for line in lines])),
-        y_log=False,
     )
 
 

@@ -127,35 +127,38 @@ def test_authors_seconds_are_rounds_by_their_rate():
     assert np.isclose(authors_seconds(*studies["over-n"]), sum(10 * 200_000 / rate for rate in rates))
 
 
-def test_command_line_prints_claims_pictures_and_times(drawn, tmp_path, monkeypatch, capsys):
-    command = ["matchbandit", "reproduce", "one", "--runs", "2", "--workers", "1", "--out", str(tmp_path)]
-    outputs = []
-    for arguments in ([*command, "--json"], command):
-        monkeypatch.setattr("sys.argv", arguments)
+@pytest.fixture
+def typed(drawn, tmp_path, monkeypatch, capsys):
+    """Type the command with further options; return its exit code and what it prints."""
+
+    def run(*options):
+        words = ["matchbandit", "reproduce", "one", "--runs", "2", "--workers", "1", "--out", str(tmp_path), *options]
+        monkeypatch.setattr("sys.argv", words)
         with pytest.raises(SystemExit) as end:
             main()
-        assert not end.value.code
-        outputs.append(capsys.readouterr())
-    data = json.loads(outputs[0].out)
-    assert set(data) == {"claims", "pictures", "page", "seconds", "authors_seconds"}
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_command_line_prints_claims_pictures_and_times(typed, tmp_path):
+    code, out, err = typed("--json")
+    data = json.loads(out)
+    assert (code, *data) == (0, "claims", "pictures", "page", "seconds", "authors_seconds")
     assert [*data["claims"][0]] == ["figure", "claim", "measured", "threshold", "verdict"]
     assert data["pictures"] == [str(tmp_path / "one.png")]
-    assert "8 runs, 0 of them there" in outputs[0].err
-    assert all(text in outputs[1].out for text in ("more than 0", "not judged", "one.png", "computed in", "index.html"))
+    assert "8 runs, 0 of them there" in err
+    code, out, _ = typed()
+    assert all(text in out for text in ("more than 0", "not judged", "one.png", "computed in", "index.html"))
 
 
-def test_interruption_says_what_is_kept(drawn, tmp_path, monkeypatch, capsys):
+def test_command_line_says_what_is_kept_when_it_is_interrupted(typed, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Chart, "save", interrupt)
-    monkeypatch.setattr(
-        "sys.argv", ["matchbandit", "reproduce", "one", "--runs", "2", "--workers", "1", "--out", str(tmp_path)]
-    )
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 130
-    assert f"stopped; finished parts are in {tmp_path}." in capsys.readouterr().err
+    code, _, err = typed()
+    assert (code, f"stopped; finished parts are in {tmp_path}." in err) == (130, True)
 
 
 @pytest.mark.slow
@@ -167,7 +170,8 @@ def test_figures_go_from_studies_to_pictures_and_claims(name, tmp_path, monkeypa
         for study, settings in declarations.study_settings().items()
     }
     monkeypatch.setattr(declarations, "study_settings", lambda: smaller)
-    made = reproduce([name], runs=1, out=tmp_path, workers=1)
+    runs = 3 if name == "over-n" else 1  # there a single run says nothing
+    made = reproduce([name], runs=runs, out=tmp_path, workers=1)
     assert [path.name for path in made.pictures] == [f"{chart}.png" for chart in figure.chart_names]
     assert all(path.stat().st_size > 10_000 for path in made.pictures)
     assert {claim.chart for claim in made.verdicts} <= set(figure.chart_names)

@@ -60,7 +60,11 @@ def regrets(folder):
 
 
 def test_report_results_are_means_ranges_and_verdicts_of_the_runs(gaps, tmp_path):
-    (rows,) = tables_of(page_of(gaps, tmp_path), "Results").values()
+    page = page_of(gaps, tmp_path)
+    for table in page.find_all("table"):
+        groups = [row.get_text() for row in table.find_all("tr", class_="group")]
+        assert len(groups) == len(set(groups))
+    (rows,) = tables_of(page, "Results").values()
     ends = regrets(gaps)
     assert {(row["position"], row["policy"]) for row in rows} == {*ends}
     for position in ("gap = 0.5", "gap = 0.7"):
@@ -111,18 +115,16 @@ def test_report_of_identification_counts_answers_apart_by_what_is_sought(tmp_pat
 
 def test_report_of_budgets_has_the_share_of_wrong_answers(tmp_path):
     problem, sweep = {"u": [0.9, 0.8], "v": [0.8, 0.7, 0.3]}, {"budget": [18, 300]}
-    folder = Study(name="b", problem=problem, policies=["sequential-halving"], sweep=sweep).run(
-        tmp_path / "b", workers=1
-    )
+    study = Study(name="b", problem=problem, policies=["sequential-halving"], sweep=sweep)
+    folder = study.run(tmp_path / "b", workers=1)
     (rows,) = tables_of(page_of(folder.path, tmp_path), "Results").values()
     wrong = [(~part["correct"]).mean() for _, part in folder.runs().split("budget")]
     assert [numbers(row["share wrong ± s.e."])[0] for row in rows] == pytest.approx(wrong, rel=1e-3)
 
 
 def test_report_of_an_unfinished_study_names_what_is_missing_and_damaged_and_what_is_assumed(tmp_path):
-    study = Study(
-        name="it", problem={"means": [[0.7, 0.4], [0.5, 0.6]]}, policies=["kl-ucb", "uts"], horizon=50, runs=2
-    )
+    means = {"means": [[0.7, 0.4], [0.5, 0.6]]}
+    study = Study(name="it", problem=means, policies=["kl-ucb", "uts"], horizon=50, runs=2)
     folder = study.run(tmp_path / "it", workers=1, part_runs=1)
     (flipped, *_), (*_, lost) = (sorted(folder.parts_folder.glob(f"{name}-*")) for name in ("uts", "kl-ucb"))
     content = bytearray(flipped.read_bytes())
@@ -165,7 +167,8 @@ def test_report_command_writes_page_and_picture_and_refuses_other_folders(gaps, 
     assert (code, json.loads(text)) == (0, {"page": f"{tmp_path}/report.html", "plot": f"{tmp_path}/gaps.svg"})
     assert "<svg" in (tmp_path / "gaps.svg").read_text(encoding="utf-8")
     for words, error in (
-        ([tmp_path], "is not the folder of a study"),
+        ([tmp_path], "is not the folder of a study: it has no study.json. Run the study first."),
+        ([gaps.parent], "it has no study.json. Choose one of those in it: gaps."),
         ([gaps, "--x", "horizon"], "unknown x 'horizon'"),
     ):
         code, text = typed(*words)

@@ -10,11 +10,10 @@ import numpy as np
 from matchbandit.errors import unknown
 from matchbandit.figures.chart import Chart
 from matchbandit.formatting import grouped, plural
-from matchbandit.lab.studies.study import Point, Study, value_text
+from matchbandit.lab.studies.study import SYMBOLS, Point, Study, value_text
 from matchbandit.lab.tables import RunTable
 from matchbandit.policies.capabilities import Goal
-from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line
-from matchbandit.results.proofs import unmet_assumption
+from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line, unmet_remark
 
 MIN_CHECKPOINTS = 5
 """Checkpoints that make a curve over the rounds."""
@@ -23,8 +22,8 @@ MIN_OPTION_VALUES = 3
 MAX_TICKS = 12
 MAX_VARIANTS_PER_COLOUR = 3
 """Variants of a policy that share its colour; more get a colour each."""
-UNNAMED = ("family", "problem", "task", "rewards")
-SIGNS = {"delta": "δ", "epsilon": "ε"}
+SELF_EXPLAINING = ("family", "problem", "task", "rewards")
+"""Settings whose values are shown without their names."""
 X_LABELS = {"horizon": "horizon T", "delta": "1/δ", "epsilon": "ε", "budget": "budget, in rounds"}
 OVER = {"round": "over the rounds", "horizon": "over the horizon", "budget": "over the budget", "policy": "by policy"}
 Y_LABELS = {"regret": "regret", "rounds": "rounds until the answer", "correct": CORRECT_SHARE}
@@ -38,6 +37,19 @@ class Panel:
     runs: RunTable
     x: str
     fixed: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """What is fixed in it."""
+        return settings_text(self.fixed)
+
+    def curves(self) -> "list[Panel]":
+        """Split the runs into those at each value along the axis, where checkpoints are enough for curves."""
+        if self.x not in sweep_keys(self.study)[0] or "regrets" not in self.runs:
+            return []
+        parts = sorted((values[self.x], part) for values, part in self.runs.split(self.x))
+        enough = [(at, part) for at, part in parts if max(map(len, part["rounds"])) >= MIN_CHECKPOINTS]
+        return [Panel(self.study, part, "round", {**self.fixed, self.x: at}) for at, part in enough]
 
 
 def charts_of(study: Study, runs: RunTable, x: str | None = None) -> tuple[Chart, ...]:
@@ -58,45 +70,31 @@ def charts_of(study: Study, runs: RunTable, x: str | None = None) -> tuple[Chart
     tuple of Chart
     """
     panels = swept_panels(study, runs, x)
-    curves = round_panels(panels[:1]) if x is None else []
+    curves = panels[0].curves() if x is None else []
     return build_charts([*panels, *curves[len(curves) // 2 :][:1]])
 
 
 def swept_panels(study: Study, runs: RunTable, x: str | None = None) -> list[Panel]:
     """Split the runs into those of each chart over what is swept; over the rounds or by policy where nothing is."""
-    positions, options = sweep_keys(study)
+    settings, options = sweep_keys(study)
+    apart = [*(["problem"] if "problem" in settings else []), *(["task"] if len(runs.distinct("task")) > 1 else [])]
     known: dict[str, None] = {}
     panels = []
-    for problem, of_problem in runs.split(*(["problem"] if "problem" in positions else [])):
-        tasks = list(of_problem.split("task"))
-        for task, part in tasks:
-            values = {
-                key: [value for value in part.distinct(key) if value is not None] for key in (*positions, *options)
-            }
-            sizes = {key: len(each) for key, each in values.items() if len(each) > 1 and all(map(_is_number, each))}
-            has_curves = "regrets" in part and max(map(len, part["rounds"])) > 1
-            wide = [key for key in positions if key in sizes]
-            wide = wide or [key for key in options if sizes.get(key, 0) >= MIN_OPTION_VALUES]
-            axis = x or max(wide, key=sizes.__getitem__, default="round" if has_curves else "policy")
-            known |= dict.fromkeys([*sizes, *(["round"] if has_curves else [])])
-            if x is None or x in sizes or (x == "round" and has_curves):
-                fixed = problem | (task if len(tasks) > 1 else {})
-                others = [key for key in positions if key not in ("problem", axis) and len(values[key]) > 1]
-                panels += [Panel(study, one, axis, fixed | more) for more, one in part.split(*others)]
+    for fixed, part in runs.split(*apart):
+        sizes = {key: len(set(part.distinct(key)) - {None}) for key in (*settings, *options)}
+        swept = [key for key in settings if sizes[key] > 1 and key not in apart]
+        has_curves = "regrets" in part and max(map(len, part["rounds"])) > 1
+        numbers = {key: size for key, size in sizes.items() if size > 1 and part[key].dtype.kind in "if"}
+        wide = [key for key in swept if key in numbers]
+        wide = wide or [key for key in options if numbers.get(key, 0) >= MIN_OPTION_VALUES]
+        axis = x or max(wide, key=numbers.__getitem__, default="round" if has_curves else "policy")
+        known |= dict.fromkeys([*numbers, *(["round"] if has_curves else [])])
+        if x is None or x in numbers or (x == "round" and has_curves):
+            others = [key for key in swept if key != axis]
+            panels += [Panel(study, one, axis, fixed | more) for more, one in part.split(*others)]
     if not panels:
         raise unknown("x", x or "", known)
     return panels
-
-
-def round_panels(panels: Iterable[Panel]) -> list[Panel]:
-    """Split the runs of charts into those at each value along the axis, where checkpoints are enough for curves."""
-    return [
-        Panel(panel.study, part, "round", {**panel.fixed, panel.x: at})
-        for panel in panels
-        if panel.x in sweep_keys(panel.study)[0] and "regrets" in panel.runs
-        for at, part in sorted((values[panel.x], part) for values, part in panel.runs.split(panel.x))
-        if max(map(len, part["rounds"])) >= MIN_CHECKPOINTS
-    ]
 
 
 def build_charts(panels: Iterable[Panel]) -> tuple[Chart, ...]:
@@ -123,25 +121,14 @@ def measured_column(study: Study) -> str:
 
 def settings_text(settings: Mapping[str, Any]) -> str:
     """Format settings for titles and captions: `spiked, gap = 0.5, δ = 0.05`."""
-    names = {key: f"{SIGNS.get(key, key)} = " for key in settings} | {key: "" for key in UNNAMED}
+    names = {key: "" if key in SELF_EXPLAINING else f"{SYMBOLS.get(key, key)} = " for key in settings}
     return ", ".join(f"{names[key]}{value_text(value)}" for key, value in settings.items())
 
 
-def _is_at(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Whether a point has these values of what varies; lists are tuples in tables."""
-    values = {key: (point.sweep.get(key), value) for key, value in fixed.items() if key != "task"}
-    return all(np.array_equal(a, b) if isinstance(a, list) else a == b for a, b in values.values())
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _chart(panel: Panel) -> Chart:
-    """Build one chart: a line for each policy with its options."""
     study, x, column = panel.study, panel.x, measured_column(panel.study)
     goal: Goal = "regret" if column == "regret" else "identification"
-    point = next(point for point in study.points if _is_at(point, panel.fixed))
+    point = next(point for point in study.points if point.key == panel.runs["point"][0])
     options = [key for key in sweep_keys(study)[1] if key != x]
     variants = {_label(values): runs for values, runs in panel.runs.split("policy", *options)}
     policies = [runs["policy"][0] for runs in variants.values()]
@@ -158,13 +145,12 @@ def _chart(panel: Panel) -> Chart:
     return build_chart(
         lines,
         name=re.sub(r"[^\w.-]+", "-", f"{study.name}-over-{x}"),
-        title=", ".join([title, *filter(None, [settings_text(panel.fixed)])]),
+        title=", ".join([title, *filter(None, [panel.title])]),
         x_label=X_LABELS.get(x, x),
         goal=goal,
         description=_description(panel, point, variants.values()),
         remarks=_remarks(panel, point, variants),
         y_label=Y_LABELS[column],
-        y_log=False if column == "correct" else None,
         x_log=x_log,
         x_ticks=tuple(positions.tolist()) if x != "policy" and not x_log and len(positions) <= MAX_TICKS else None,
         categories=tuple(variants) if x == "policy" else (),
@@ -194,7 +180,6 @@ def _numbers(panel: Panel, column: str, runs: RunTable) -> tuple[Any, ...]:
 
 
 def _description(panel: Panel, point: Point, parts: Iterable[RunTable]) -> str:
-    """Describe the instance, what is played, the runs and the seed."""
     settings = {**point.problem, **{f"drift.{key}": value for key, value in point.problem.get("drift", {}).items()}}
     settings |= {key: getattr(point, key) for key in ("horizon", "delta", "epsilon", "budget")}
     settings["rewards"] = f"{settings.pop('rewards', 'bernoulli')} rewards"
@@ -217,8 +202,7 @@ def _remarks(panel: Panel, point: Point, variants: Mapping[str, RunTable]) -> It
         answers = {label: (runs["identified"], runs["correct"]) for label, runs in variants.items()}
         counts = {label: (sum(there & ~right), sum(~there), len(there)) for label, (there, right) in answers.items()}
         yield answers_remark(counts)
-    unmet = unmet_assumption((runs["policy"][0], _described(point)) for runs in variants.values())
-    yield f"{unmet[:1].upper()}{unmet[1:]}." if unmet else ""
+    yield unmet_remark((runs["policy"][0], _described(point)) for runs in variants.values())
     if "task" in panel.fixed:
         yield f"Policies that {'seek' if 'identified' in panel.runs else 'play'} something else are in another chart."
     if panel.study.stop:
