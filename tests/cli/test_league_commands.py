@@ -469,6 +469,7 @@ def test_what_cannot_be_is_refused_in_one_line(refused, course):
         ("show", course, "--limit", "0"): "--limit",
         ("replay",): "give a league or --file",
         ("replay", course): "has no results yet",
+        ("replay", "matchbandit.db"): "'matchbandit.db' is a file: give it with --file.",
         ("replay", course, "--kind", "sides"): "--kind goes with --file",
         ("replay", "--file", "x.jsonl", "--kind", "sides"): "--kind goes with a CSV or Parquet file",
     }.items():

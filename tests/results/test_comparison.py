@@ -141,6 +141,10 @@ def test_an_unknown_label_names_a_few_that_are_near():
     assert "uts" not in str(told.value)
     with pytest.raises(MatchbanditError, match=r"closest of \d+: 'uts, gap = 0.5'"):
         many()["uts gap = 0.5"]
+    with pytest.raises(
+        MatchbanditError, match=r"no result is called '0'; closest of 4: 'uts, gap = 0.5'; 'kl-ucb, gap = 0.5'"
+    ):
+        Comparison(many().results[:4])["0"]
 
 
 def test_results_are_chosen_by_what_they_are_of():

@@ -112,7 +112,7 @@ class Comparison(Drawable):
 
     def _no_label(self, label: str) -> MatchbanditError:
         """The error names all labels if they are few, else some similar ones."""
-        if len(self) <= MAX_LABELS:
+        if len(self) <= MAX_LABELS and not any(", " in known for known in self.labels):
             return unknown("result", label, self.labels)
         similar = [known for known in self.labels if known.startswith(f"{label}, ")]
         hint = f"select(policy={label!r}) gives all of that policy." if similar else "See labels, or select(policy=…)."

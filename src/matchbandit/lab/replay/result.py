@@ -178,7 +178,8 @@ class Replay:
         points: dict[str, tuple[float, ...]] = {}
         if what == "differences":
             points = {each.label: each.behind[:3] for each in self.ranking if each.behind is not None}
-            title, y_label = f"Less than {self.ranking[0].label} in {rounds}, by the log", "reward less"
+            first = self.ranking[0].label
+            title, y_label = f"Reward below that of {first} in {rounds}, by the log", "difference in reward"
             about = f"Mean, and 90 % band of all differences at once. {self.verdict}"
         elif what == "rewards":
             points = {each.label: (each.reward, each.low, each.high) for each in self.ranking}
