@@ -203,7 +203,8 @@ def _number(axis: Axis, *, log: bool, ticks: Sequence[float] | None = None, zero
         axis.set_major_locator(FixedLocator(sorted(ticks)))
     elif log:
         low, high = sorted(axis.get_view_interval())
-        axis.set_major_locator(LogLocator(subs=(1,) if high > 300 * low else (1, 2, 5)))
+        per_decade = (1, 2, 5) if high < 100 * low else (1, 3) if high < 3000 * low else (1,)
+        axis.set_major_locator(LogLocator(subs=per_decade))
         if zero is not None:
             least = zero * (high / low) ** 0.06
             axis.set_major_locator(FixedLocator([zero, *(tick for tick in axis.get_majorticklocs() if tick > least)]))
