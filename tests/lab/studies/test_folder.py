@@ -82,7 +82,7 @@ def test_a_folder_named_like_a_part_is_refused_in_one_line(folder):
     part = min((folder / "parts").iterdir())
     part.unlink()
     part.mkdir()
-    with pytest.raises(MatchbanditError, match="Remove it by hand"):
+    with pytest.raises(MatchbanditError, match="is a folder"):
         SMALL.run(folder, workers=1)
 
 

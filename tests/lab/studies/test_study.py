@@ -167,7 +167,7 @@ MISTAKES = [
     ("gap = [0.5, 0.6]", "gap = [0.5, 1.2]", "sweep.gap: must lie in [0, 1]; got 1.2."),
     ("gap = [0.5, 0.6]", "gap = [0.5, 0.5]", "sweep.gap.1: 0.5 is listed twice. Remove one."),
     ("gap = [0.5, 0.6]", "gp = [0.5, 0.6]", "sweep.gp: unknown setting or parameter 'gp'; did you mean 'gap'?"),
-    ("gap = [0.5, 0.6]", "gap = [0.5, 0.6]\nn = [2, 3]", "sweep.n: is given as problem.n, too."),
+    ("gap = [0.5, 0.6]", "gap = [0.5, 0.6]\nn = [2, 3]", "sweep.n: is given in [problem], too."),
     ("gap = [0.5, 0.6]", "seed = [-1]", "sweep.seed: must be a whole number, at least 0; got -1."),
     ("gap = [0.5, 0.6]", f"seed = {[*range(150)]}\ngap = {[*range(150)]}", "sweep: a study has at most 20,000 points"),
     ('"pair-elim.growth"', '"pair-elm.growth"', "sweep.pair-elm.growth: unknown policy of the study 'pair-elm'; did"),
