@@ -66,3 +66,8 @@ def test_result_of_a_part_is_the_result_that_it_was_made_of(policy):
     rows = RunTable.from_arrow(table).over_rounds().where(run=3)
     assert rows["round"].tolist() == result.rounds.tolist()
     assert rows["regret"].tolist() == result.regret[1].tolist()
+
+
+def test_notebooks_show_the_first_rows_escaped():
+    html = RunTable({"policy": ["<b>"] * 9, "run": range(9)})._repr_html_()
+    assert (html.count("<tr>"), html.count("&lt;b&gt;"), html.count("<b>")) == (6, 5, 0)

@@ -4,6 +4,7 @@ This is the only module of the lab that knows how results are stored.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from html import escape
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,6 +88,12 @@ class RunTable:
     def __repr__(self) -> str:
         """Show the number of rows and the columns."""
         return f"<RunTable: {len(self)} rows of {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        """Show the first rows in a notebook."""
+        rows = [self.names, *zip(*(self[name][:5].tolist() for name in self.names), strict=True)]
+        lines = ("".join(f"<td>{escape(str(value)[:30])}</td>" for value in row) for row in rows)
+        return f"<p>{len(self)} rows</p><table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
     def __contains__(self, name: str) -> bool:
         """Whether there is such a column."""

@@ -78,6 +78,14 @@ def test_a_damaged_part_is_named_and_played_again(folder, finished):
     assert regret(folder) == regret(finished)
 
 
+def test_a_folder_named_like_a_part_is_refused_in_one_line(folder):
+    part = min((folder / "parts").iterdir())
+    part.unlink()
+    part.mkdir()
+    with pytest.raises(MatchbanditError, match="is a folder"):
+        SMALL.run(folder, workers=1)
+
+
 @pytest.mark.slow
 def test_none_of_200_flipped_bits_is_silent(finished, tmp_path):
     rng = random.Random(1)
@@ -122,3 +130,6 @@ def test_open_refuses_what_is_not_the_folder_of_a_study(tmp_path):
     StudyFolder.create(tmp_path, SMALL)
     with pytest.raises(MatchbanditError, match="holds no finished part yet"):
         StudyFolder.open(tmp_path).runs()
+    (tmp_path / "study.json").write_text("[" * 100_000)
+    with pytest.raises(MatchbanditError, match=r"study\.json' is damaged"):
+        StudyFolder.open(tmp_path)
