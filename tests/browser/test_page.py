@@ -201,8 +201,8 @@ def test_table_is_sorted_within_groups_by_mouse_and_keyboard(desktop: Any) -> No
     desktop.page.keyboard.press("Enter")
     assert policies.all_text_contents() == sorted(KEYS) * 5
     assert table.locator(".group").all_text_contents() == [f"gap 0.{gap}" for gap in range(1, 6)]
-    numbers = "['10⁶', '≈ 3', '2.5·10⁻¹²', '−20', '1,234 (5 to 6)', '12 %'].map(number)"
-    assert desktop.page.evaluate(numbers) == [1e6, 3, 2.5e-12, -20, 1234, 12]
+    numbers = "['10⁶', '≈ 3', '2.5·10⁻¹²', '−20', '1,234 (5 to 6)', '12 %', '90 s', '2.5 min'].map(number)"
+    assert desktop.page.evaluate(numbers) == [1e6, 3, 2.5e-12, -20, 1234, 12, 90, 150]
 
 
 @pytest.mark.slow

@@ -142,6 +142,12 @@ def test_page_plays_to_the_end_and_pauses(recorded, visit):
     page.locator("#play").click()
     page.clock.run_for(60_000)
     assert sentence(visited) == run.frames[1].sentence
+    page.get_by_role("button", name="Previous frame").click()
+    page.keyboard.press("Space")  # plays, wherever the focus is
+    page.clock.run_for(200)
+    assert sentence(visited) == run.frames[1].sentence
+    page.keyboard.press("Space")
+    assert page.locator("#play").inner_text() == "Play"
     page.locator("#speed").select_option("4")
     page.locator("#sentence").click()
     page.keyboard.press("Space")

@@ -61,3 +61,9 @@ def test_numbers_distinguish_lines_with_the_same_label_by_their_keys():
 def test_picture_file_that_cannot_be_written_is_refused(tmp_path, name, words):
     with pytest.raises(mb.MatchbanditError, match=words):
         picture_file(tmp_path / name)
+
+
+def test_repr_of_charts_and_series_is_one_short_line():
+    one = line("a", range(1000), range(1000), range(1000), range(1000))
+    assert repr(chart(one)) == "<Chart 'Title': 1 series>"
+    assert len(repr(one)) < 120

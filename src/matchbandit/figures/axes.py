@@ -18,9 +18,11 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Rule, Series
 from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 from matchbandit.formatting import power_of_ten, short
@@ -65,6 +67,8 @@ def plot(chart: Chart, ax: Axes | None = None) -> Axes:
 
         with mpl_style.context([_STYLE], after_reset=True):
             return _compose(chart, plt.figure())
+    if not isinstance(ax, Axes):
+        raise MatchbanditError(f"plot draws on one Axes; got {type(ax).__name__}. Give one of them, such as axes[0].")
     with rc_context({"text.parse_math": False}):  # a name may hold $
         entries = _draw(chart, ax)
         if entries:
@@ -99,9 +103,10 @@ def _compose(chart: Chart, figure: Figure) -> Axes:
         )
         if legend.get_window_extent().width < 0.87 * figure.bbox.width:
             break
-    figure.suptitle(_unbroken(chart.title), x=0.02, ha="left", wrap=True)
+    right = 0.98 * figure.bbox.width
+    _fit(figure.suptitle(_unbroken(chart.title), x=0.02, ha="left"), right)
     if chart.caption:
-        figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY, wrap=True)
+        _fit(figure.supxlabel(_unbroken(chart.caption), x=0.02, ha="left", fontsize=8.5, color=GREY), right)
     names = chart.categories or [text.get_text() for text in ax.texts if getattr(text, "arrow_patch", None)]
     space, least = (0.15, 0.8) if chart.categories else (0.0, HEIGHT)
     height = max(least, sum(space + _height(name) for name in names))
@@ -297,6 +302,15 @@ def _name_ends(ax: Axes, ends: Sequence[tuple[Point, Series, Style]]) -> None:
         ax.annotate(
             _wrapped(line.label), end, (1, place), textcoords=margin, arrowprops=joint, annotation_clip=False, **look
         )
+
+
+def _fit(text: Text, right: float) -> None:
+    """Break the lines of a text so that they end at the left of this position, in pixels."""
+    parts = text.get_text().split("\n")
+    for length in range(110, 20, -1):
+        text.set_text("\n".join(textwrap.fill(part, length, break_on_hyphens=False) for part in parts))
+        if text.get_window_extent().x1 <= right:
+            break
 
 
 def _height(name: str) -> float:

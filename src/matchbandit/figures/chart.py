@@ -1,7 +1,7 @@
 """Charts as data: series with bands, rules, titles and axes; drawn with matplotlib, described in Vega-Lite."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,10 +31,10 @@ class Series:
 
     label: str
     """Its name at its end or in the legend; without one it has no column in the table."""
-    x: Numbers
-    y: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
+    x: Numbers = field(repr=False)
+    y: Numbers = field(repr=False)
+    low: Numbers | None = field(default=None, repr=False)
+    high: Numbers | None = field(default=None, repr=False)
     """The band, or the bars of points: 5–95 % of the runs unless the chart's caption says otherwise."""
     key: str = ""
     """What decides its colour, dash and marker: a policy's name, or any other."""
@@ -80,6 +80,10 @@ class Chart:
     categories: tuple[str, ...] = ()
     """Names of the positions x = 0, 1, 2, …: then the chart is horizontal, with a row for each name from top to bottom,
     and y, still what is measured, runs from left to right."""
+
+    def __repr__(self) -> str:
+        """Return its title, and how many series it has."""
+        return f"<Chart {self.title!r}: {len(self.series)} series>"
 
     @property
     def has_shared_categories(self) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.certificates import bottleneck_closure
-from matchbandit.lab.playback import Recorder
+from matchbandit.lab.playback import Recorder, panels
 from matchbandit.lab.playback.record import MAX_ITEMS
 from matchbandit.policies.matching import adaptive_matching
 from matchbandit.seeding import stream
@@ -170,9 +170,10 @@ def test_watch_a_policy_that_explains_nothing_shows_its_plays(monkeypatch):
     run = mb.watch(SLOTS, "cucb", horizon=600, seed=1, frames=10)
     ends = [rows[-1]["samples"] for rows in run.estimated.values()]
     assert (run.story, sum(ends)) == ("plays", 1200)
-    note = "This policy reports no estimates. Vertical tick: true mean, which the policy does not know."
-    assert note in run.page()
-    assert note in " ".join(run.plot()._supxlabel.get_text().split())
+    assert "What the policy knows" not in run.page()
+    assert [axes.get_title() for axes in run.plot().axes[2:]] == [
+        f"after {run.frames[k].round} rounds" for k in panels.moments(run)
+    ]
 
 
 def test_watch_more_frames_keep_the_same_events():
@@ -217,8 +218,46 @@ def test_recorder_in_the_middle_of_a_game_counts_from_there_and_uses_names():
     assert run.frames[0].sentence == "The recording begins after 5 rounds."
     assert (run.frames[-1].round, run.frames[-1].plays.sum()) == (7, 1)
     assert run.order == ["tea", "milk", "hot", "cold"]
-    with pytest.raises(mb.MatchbanditError, match="needs 2 and 2 names, side by side; got 4"):
-        Recorder(learner, names=[["tea", "milk", "hot", "cold"]])
+    assert repr(recorder) == "<Recorder of pair-elim on bipartite 2×2, 7 rounds>"
+
+
+@pytest.mark.parametrize("names", [["tea", "milk", "hot", "cold"], ["tea", "tea"], ["tea", "milk", "milk"]])
+def test_recorder_with_other_names_than_one_for_each_item_is_refused(names):
+    learner = mb.policy("pair-elim").build(mb.bipartite(2, 2), horizon=100)
+    with pytest.raises(mb.MatchbanditError, match="needs one distinct name per item, a list per side; got"):
+        Recorder(learner, names=[names, ["hot", "cold"]])
+
+
+def test_recorder_of_what_is_not_a_built_policy_is_refused():
+    with pytest.raises(mb.MatchbanditError, match="got PolicySpec"):
+        Recorder(mb.policy("pair-elim"))
+
+
+def test_recording_before_the_first_round_draws_what_there_is():
+    run = Recorder(mb.policy("pair-elim").build(mb.bipartite(2, 2), horizon=100)).recording()
+    assert "1 frame:" in repr(run)
+    assert len(repr(run.frames[0])) < 80
+    assert "What the policy knows" not in run.page()
+    assert len(run.plot().axes) == 2
+
+
+def test_recorder_records_a_certificate_again_after_it_was_lost(monkeypatch):
+    learner = mb.policy("rank1-certify").build(mb.bipartite(1, 2), seed=1)
+    original, factors = learner.explain, {1: 2, 2: 2, 3: 0.5, 4: 2}
+
+    def explain():
+        explanation = original()
+        for rival in explanation["details"].get("rivals", []):
+            rival["score"] = factors.get(learner.rounds, 0) * rival["certified_from"]
+        return explanation
+
+    monkeypatch.setattr(learner, "explain", explain)
+    recorder = Recorder(learner)
+    for reward in (1, 0, 1, 0):
+        recorder.tell(recorder.ask(), [reward])
+    certified = [(frame.round, one["item"]) for frame in recorder.recording().frames for one in frame.decisions]
+    assert [at for at, _ in certified] == [1, 4]
+    assert len({item for _, item in certified}) == 1
 
 
 def test_watch_a_log_asks_what_a_policy_knows_after_each_part_of_it():

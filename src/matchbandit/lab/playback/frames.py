@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from matchbandit.formatting import plural
 from matchbandit.lab.playback.sentences import Names, comparison_text
 from matchbandit.policies import PlannedPolicy, Policy
 from matchbandit.policies.explanation import Elimination, Explanation
@@ -60,6 +61,10 @@ class Frame:
     """Whether something was decided, a window or a phase ended, or the policy stopped."""
     sentence: str = ""
     """What has just happened."""
+
+    def __repr__(self) -> str:
+        """Return the round, and how much was decided."""
+        return f"<Frame after {plural(self.round, 'round')}: {plural(len(self.decisions), 'decision')}>"
 
     @property
     def active(self) -> dict[str, bool]:

@@ -64,9 +64,10 @@ def encode(figure: Figure, kind: str) -> bytes:
 def _draw(recording: Recording) -> Figure:
     moments = panels.moments(recording)
     estimates, plays = panels.estimates(recording), panels.plays(recording, moments)
+    small = [plays] if estimates is None else [estimates, plays]
     over_time = (panels.story(recording), panels.regret(recording), panels.decisions(recording))
     wide = [panel for panel in over_time if panel is not None]
-    heights = [*map(_height, wide), max(1.2, 0.15 * estimates.y_range[0] + 0.5), 2.0]
+    heights = [*map(_height, wide), *(max(1.2, 0.15 * panel.y_range[0] + 0.5) for panel in small[:-1]), 2.0]
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.07, hspace=0.03)
     figure = Figure(figsize=(WIDTH_IN, sum(heights) + 1.9), dpi=DPI, facecolor="white", layout=layout)
     FigureCanvasAgg(figure)
@@ -76,14 +77,15 @@ def _draw(recording: Recording) -> Figure:
         _draw_panel(axes, panel, moments[-1])
         axes.set_title(f"{panel.title}{f'. {panel.note}' if panel.note else ''}", loc="left", fontsize=9)
     for column, moment in enumerate(moments):
-        for row, panel in ((-2, estimates), (-1, plays)):
+        for row, panel in enumerate(small, len(wide)):
             axes = figure.add_subplot(grid[row, column])
             _draw_panel(axes, panel, moment, has_names=column == 0)
         at = recording.frames[moment].round
-        figure.axes[-2].set_title(f"after {short(at) if at >= 10**6 else grouped(at)} rounds", fontsize=9)
+        figure.axes[-len(small)].set_title(f"after {short(at) if at >= 10**6 else grouped(at)} rounds", fontsize=9)
     figure.suptitle(recording.title, x=0.01, ha="left", fontsize=13)
     last_row = f"Last row: plays since the moment before. {plays.note}"
-    caption = f"{recording.caption}. The four moments: {estimates.note} {last_row}"
+    known = "" if estimates is None else f"The four moments: {estimates.note} "
+    caption = f"{recording.caption}. {known}{last_row}"
     figure.supxlabel("\n".join(wrap(caption, 160)), x=0.01, ha="left", fontsize=SMALL, color=GREY)
     return figure
 
