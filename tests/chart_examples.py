@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from matchbandit.figures import Chart, Rule, Series
+from matchbandit.figures import AxisRule, Chart, Series
 
 HOSTILE = "<script>alert(1)</script>"
 KEYS = ("uts", "pair-elim", "rank1-elim", "kl-ucb", "rank1-thompson", "rank1-certify")
@@ -18,7 +18,11 @@ def over_time() -> Chart:
         Series("Rank1Elim", rounds, slow, 0.5 * slow, 1.5 * slow, key="rank1-elim"),
         Series("published", points, *published, key="pair-elim", kind="points", is_hollow=True),
     )
-    rules = (Rule(5e5, "first window"), Rule(5.6e5, "second window"), Rule(2e6, "the end of the last window"))
+    rules = (
+        AxisRule(5e5, "first window"),
+        AxisRule(5.6e5, "second window"),
+        AxisRule(2e6, "the end of the last window"),
+    )
     caption = "Mean and 5–95 % of 100 runs."
     return Chart("over-time", "Regret over time", "round", "regret", series, caption, rules=rules)
 
@@ -30,7 +34,7 @@ def over_gap() -> Chart:
     lows = [0 * means[0], *(mean / 2 for mean in means[1:])]
     series = [Series(key, gaps, mean, low, 2 * mean, key=key) for key, mean, low in zip(KEYS, means, lows, strict=True)]
     bound = Series("lower bound", gaps[[0, -1]], np.array([50.0, 5.0]), kind="reference")
-    rules, ticks = (Rule(100.0, "one hundred", "y"),), tuple(gaps.tolist())
+    rules, ticks = (AxisRule(100.0, "one hundred", "y"),), tuple(gaps.tolist())
     return Chart(
         "gap", "Regret over the gap", "gap Δ", "regret", (*series, bound), y_log=True, x_ticks=ticks, rules=rules
     )
@@ -55,7 +59,7 @@ def in_rows() -> Chart:
         Series("matching-id", rows, means, means / 2, means * 2, key="matching-id", kind="points"),
         Series("", np.repeat(rows, 9), np.repeat(means, 9), key="matching-id", kind="cloud"),
     )
-    rules = (Rule(1e4, "bound", "y"),)
+    rules = (AxisRule(1e4, "bound", "y"),)
     return Chart("rows", "Rounds", "instance", "rounds", series, y_log=True, categories=names, rules=rules)
 
 
@@ -88,7 +92,7 @@ def with_little() -> list[Chart]:
         "below": (Series("a", -two, -level, -level, 0 * two),),
     }
     return [
-        Chart(f"{name}-{log}", f"{name} {log}", "x", "y", series, x_log=log, y_log=log, rules=(Rule(0.0, "m"),))
+        Chart(f"{name}-{log}", f"{name} {log}", "x", "y", series, x_log=log, y_log=log, rules=(AxisRule(0.0, "m"),))
         for name, series in families.items()
         for log in (False, True)
     ]

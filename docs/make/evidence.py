@@ -12,7 +12,7 @@ import numpy as np
 
 import matchbandit as mb
 from matchbandit.certificates import bottleneck_closure
-from matchbandit.figures import Chart, Rule, Series
+from matchbandit.figures import AxisRule, Chart, Series
 
 STRENGTHS = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 TRUE = [(a, b) for first in (0, 2) for a in (first, first + 1) for b in (first + 2, first + 3)]
@@ -63,7 +63,7 @@ def evidence(growth: Growth, *, title: str, caption: str = "", name: str = "evid
         y_label="log evidence",
         series=(*lines, *moments),
         caption=caption,
-        rules=(Rule(growth.threshold, growth.enough, axis="y"),),
+        rules=(AxisRule(growth.threshold, growth.enough, axis="y"),),
     )
 
 

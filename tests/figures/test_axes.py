@@ -6,7 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import matchbandit as mb
-from matchbandit.figures import Chart, Rule, Series, styles_of
+from matchbandit.figures import AxisRule, Chart, Series, styles_of
 
 POLICIES = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl"]
 
@@ -84,9 +84,9 @@ CHARTS = {
     "signs": chart(*(curve(f"${k}_{{x$", 1e4, k + 1, key="uts") for k in range(3)), title="$_{", caption="$5 & $6"),
     "many": chart(*(curve(f"policy {k}", 1e4, k + 1) for k in range(12))),
     "long categories": chart(line(LONG, [0], [3], kind="points"), categories=(LONG, "x" * 90)),
-    "rules": chart(curve("a", 1e5), rules=(*(Rule(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
-                                           Rule(1e5, "the end of the last"),
-                                           Rule(5, "a level", axis="y"), Rule(5.1, "another", axis="y"))),
+    "rules": chart(curve("a", 1e5), rules=(*(AxisRule(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
+                                           AxisRule(1e5, "the end of the last"),
+                                           AxisRule(5, "a level", axis="y"), AxisRule(5.1, "another", axis="y"))),
     "categories": chart(*(line(name, [k], [30 * 10**k], low=np.array([20 * 10**k]), high=np.array([50 * 10**k]),
                                key=name, kind="points") for k, name in enumerate(POLICIES)),
                         categories=tuple(POLICIES), y_log=True),

@@ -23,7 +23,7 @@ from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, 
 from matplotlib.transforms import ScaledTranslation
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.figures.chart import MAX_MARKERS, Chart, Rule, Series
+from matchbandit.figures.chart import MAX_MARKERS, AxisRule, Chart, Series
 from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 from matchbandit.formatting import power_of_ten, short
 
@@ -185,7 +185,7 @@ def _set_limits(chart: Chart, ax: Axes) -> None:
         ax.set_ylim(len(chart.categories) - 0.5, -0.5)
 
 
-def _draw_rule(ax: Axes, rule: Rule, number: int, *, upright: bool) -> None:
+def _draw_rule(ax: Axes, rule: AxisRule, number: int, *, upright: bool) -> None:
     """Draw a rule and its label: at the top of an upright one, each lower than the one before; else at the right."""
     (ax.axvline if upright else ax.axhline)(rule.at, color="#777777", lw=0.9, linestyle=(0, (3, 2)), zorder=1.5)
     ax.autoscale_view()

@@ -50,7 +50,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Rule:
+class AxisRule:
     """A labelled position on an axis, such as the end of a window, or the ratio 1."""
 
     at: float
@@ -74,7 +74,7 @@ class Chart:
     y_log: bool = False
     x_ticks: tuple[float, ...] | None = None
     """The positions of ticks, if these are few and known."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AxisRule, ...] = ()
     y_range: tuple[float, float] | None = None
     """The part of the y axis that is shown, if not all of it."""
     categories: tuple[str, ...] = ()

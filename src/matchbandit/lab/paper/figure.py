@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.figures import Chart, Rule, Series
+from matchbandit.figures import AxisRule, Chart, Series
 from matchbandit.figures.chart import Dash, Numbers
 from matchbandit.formatting import plural
 from matchbandit.lab.paper.claims import Claim, Verdict, published
@@ -122,7 +122,7 @@ def chart(name: str, runs: RunTable, series: Iterable[Series], categories: tuple
     count, seeds = plural(len(runs.distinct("run")), "run"), ", ".join(map(str, runs.distinct("seed")))
     changes = {
         "caption": settings["caption"].format(count=count, seed=seeds, **words),
-        "rules": tuple(Rule(**rule) for rule in settings.get("rules", ())),
+        "rules": tuple(AxisRule(**rule) for rule in settings.get("rules", ())),
         "x_ticks": tuple(map(float, settings["x_ticks"])) if "x_ticks" in settings else None,
     }
     return Chart(name, series=tuple(series), categories=categories, **{**settings, **changes})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.figures import Chart, Rule, Series
+from matchbandit.figures import AxisRule, Chart, Series
 from matchbandit.formatting import fixed, html_table, plural, text_table
 from matchbandit.graphs import Selection
 from matchbandit.lab.replay.truths import PossibleTruths
@@ -195,7 +195,7 @@ class Replay:
             y_label=y_label,
             series=tuple(self._curves() if what == "rounds" else self._points(points)),
             caption=f"{self.title}; {self.truths.repeats} runs in each, seed {seed}. {about} {self.assumption}",
-            rules=(Rule(0.0, axis="y"),) if what == "differences" else (),
+            rules=(AxisRule(0.0, axis="y"),) if what == "differences" else (),
             categories=tuple(points),
         )
 
