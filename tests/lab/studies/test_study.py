@@ -146,7 +146,7 @@ MISTAKES = [
     ),
     ('name = "gaps"', "", "name: is missing"),
     ('"uts"', '"utz"', "policies.0: unknown policy 'utz'; did you mean 'uts'?"),
-    ('"uts"', '"uts", "uts"', "policies.1: uts is listed twice. Remove one, or list"),
+    ('"uts"', '"uts", "uts"', "policies.1: uts is listed twice. Remove one."),
     ('"uts"', '"pair-select"', "pair-select is for identification here, not regret"),
     ('"uts"', '"os:system"', "policies.0: os:system is not a policy"),
     ("cap_windows", "cap_windos", "policies.1.cap_windos: unknown option of pair-elim 'cap_windos'; did you mean"),
@@ -252,3 +252,13 @@ def test_a_class_inside_a_function_is_refused():
 
     with pytest.raises(MatchbanditError, match=r"policies\.0: the policy Inner is defined inside a function"):
         Study(name="x", horizon=1, policies=[Inner], problem={"u": [0.9, 0.1]})
+
+
+def test_points_of_a_policy_listed_with_other_options_are_named_by_these():
+    again = [{"name": "rank1-thompson", "half_life": 100}, {"name": "rank1-thompson", "half_life": 10}]
+    sweep = {"gap": [0.6, 0.7]}
+    problem = {"family": "spiked", "n": 4, "u1": 0.9}
+    study = Study(name="own", problem=problem, policies=["uts", "rank1-thompson", *again], horizon=9, sweep=sweep)
+    labels = ["uts", *(f"rank1-thompson, half_life = {value}" for value in ("none", 100, 10))]
+    assert [point.label for point in study.points] == [label for label in labels for _ in range(2)]
+    assert len({point.key for point in study.points}) == 8
