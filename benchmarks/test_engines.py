@@ -3,7 +3,7 @@
 import pytest
 
 import matchbandit as mb
-from matchbandit.studies import over_gap, over_time, over_u1
+from matchbandit.lab.paper.figures import FIGURES
 
 SPIKED = mb.family("spiked", n=8, u1=0.9, gap=0.75)
 RUNS = 20
@@ -51,8 +51,8 @@ def test_uts_in_the_compiled_loop(benchmark):
 
 
 def test_all_pair_selection_figures(benchmark, tmp_path):
-    played = [over_time.studies(20)[0], over_gap.studies(20)[0], over_u1.studies(20)[0]]
-    studies = [study.with_(horizon=2_000_000, seed=1) for study in played]
+    played = [FIGURES[name].studies(runs=20, seed=1)[0] for name in ("over-time", "over-gap", "over-u1")]
+    studies = [mb.Study(**{**study.model_dump(), "horizon": 2_000_000}) for study in played]
     folders = iter(tmp_path / str(k) for k in range(10))
 
     def compute():

@@ -587,16 +587,6 @@ def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
     assert mb.load(path).about.date
 
 
-@pytest.mark.slow
-def test_reproduce_draws_and_judges(run, tmp_path):
-    code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out"))
-    assert (code, err) == (0, "")
-    assert {"advantage", "grows", "threshold", "verdict"} <= set(out.split())
-    assert str(tmp_path / "out" / "u1-ratio.png") in out
-    code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--out", str(tmp_path / "out"), "--json")
-    assert json.loads(out)["claims"][0]["where"] == "u1-ratio"
-
-
 def test_reproduce_refuses_what_it_cannot_draw(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = run("reproduce", "fig9")
@@ -683,18 +673,6 @@ def test_policies_and_families_of_ones_own_are_played_by_every_verb(run, tmp_pat
     sys.modules.pop("mine_typed", None)
     assert (code, err) == (0, "")
     assert "mine" in out
-
-
-def test_report_refuses_what_is_no_study_before_heavy_imports(tmp_path):
-    text = (
-        "import sys; from matchbandit.cli import main\n"
-        f"sys.argv[1:] = ['report', {str(tmp_path)!r}]\n"
-        "try: main()\n"
-        "except SystemExit as end: print(end.code, 'numpy' in sys.modules, 'matchbandit.studies' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["2", "False", "False"]
-    assert "is not the folder of a study: it has no manifest.json." in done.stderr
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ with Store("sqlite:///club.db") as store:
 SMOKE_TESTS = {
     "core": SIMULATION,
     "lab": SIMULATION + "runs.plot()\nruns.save('runs.parquet')\nmb.load('runs.parquet')",
-    "dask": "import distributed, matchbandit.studies",
+    "dask": "import distributed, matchbandit.lab.studies",
     "leagues": LEAGUE,
     "all": LEAGUE + "import distributed, matplotlib, pyarrow",
     "docs": "import furo, myst_nb, sphinx",

@@ -472,7 +472,7 @@ def test_the_first_wrong_row_of_a_long_log_is_named(written):
 def test_frames_of_one_item_or_of_equal_rewards_can_be_replayed(ads, reward):
     frame = pd.DataFrame([(ad, slot) for ad in ads for slot in "xy"] * 5, columns=["ad", "slot"]).assign(reward=reward)
     done = mb.replay(frame, ["rank1-thompson"], horizon=5, runs=40)
-    assert all(math.isfinite(place.reward) for place in done.places)
+    assert all(math.isfinite(policy.reward) for policy in done.ranking)
 
 
 def test_a_frame_of_one_pair_is_read_and_leaves_nothing_to_choose():
@@ -480,3 +480,28 @@ def test_a_frame_of_one_pair_is_read_and_leaves_nothing_to_choose():
     assert repr(log) == "PastResults: 1 result of 1 pair of 1 ad × 1 slot"
     with pytest.raises(mb.MatchbanditError, match=r"^the data frame .* a and x"):
         mb.replay(log, ["rank1-thompson"], horizon=5, runs=40)
+
+
+def test_select_keeps_what_belongs_to_the_rows(written):
+    log = written("first,second,reward,time\na,b,1,mon\nc,d,0,tue\na,c,1,wed\n")
+    part = log.select([0, 2])
+    assert part.rows() == [("a", "b", 1, 1.0), ("a", "c", 1, 1.0)]
+    assert part.times == ["mon", "wed"]
+    assert part.where(1) == log.where(2)
+    assert log.row_pairs.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", ["players", "sides"])
+def test_largest_part_leaves_out_the_item_with_the_fewest_results_again_and_again(kind, seed):
+    rng, other = np.random.default_rng(seed), "a" if kind == "players" else "b"
+    drawn = ((rng.integers(12), rng.integers(12), int(rng.integers(1, 9))) for _ in range(40))
+    rows = [(f"a{i}", f"{other}{j}", n, 0) for i, j, n in drawn if i != j]
+    log = PastResults.from_rows(rows, kind=kind)
+    names = [name for side in log.tally.names for name in side]
+    while len(names) > 5:
+        results = {name: sum(n for a, b, n, _ in rows if name in (a, b) and {a, b} <= {*names}) for name in names}
+        names.remove(min(reversed(names), key=results.__getitem__))
+    part = log.largest_part(5)
+    assert part.rows() == PastResults.from_rows([row for row in rows if {*row[:2]} <= {*names}], kind=kind).rows()
+    assert log.largest_part(100) is log

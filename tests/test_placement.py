@@ -3,10 +3,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import matchbandit as mb
 from matchbandit.figures import style_of, styles_of
-from matchbandit.placement import bounds_chart, is_proved, lines_of, overlay_of, placement_of
+from matchbandit.placement import bounds_chart, lines_of, overlay_of, placement_of
+from matchbandit.results.proofs import is_proved
 
 SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1])
 PLAYERS = mb.Monopartite([0.9, 0.8, 0.5, 0.4])
@@ -154,14 +156,13 @@ def test_a_policy_of_ones_own_has_no_theorem_and_no_proof():
 
 
 @pytest.mark.slow
-def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
+def test_answers_of_a_policy_without_delta_are_placed_where_one_says():
     answers = mb.identify(SLOTS, Coin, max_rounds=100)
     with pytest.raises(mb.MatchbanditError, match="the results of coin have no error probability"):
-        mb.plot_bounds(SLOTS, [answers], path=tmp_path / "x.png")
+        bounds_chart(SLOTS, [answers])
     (measured,) = overlay_of(SLOTS, [answers], delta=0.01).measured
     assert measured.label == "coin (growth=fast) (no proof)"
     assert measured.x.tolist() == [100]
-    assert mb.plot_bounds(SLOTS, [answers], path=tmp_path / "x.png", delta=0.01).exists()
 
 
 def test_what_has_a_proof_is_what_the_policies_say():
@@ -263,33 +264,33 @@ def test_what_was_known_before_the_start_is_not_bound():
     assert not row.binding
 
 
-def test_results_are_drawn_over_bounds_in_the_colours_of_their_policies(tmp_path):
+def test_results_are_drawn_over_bounds_in_the_colours_of_their_policies():
     runs = [mb.simulate(SLOTS, name, horizon=5000, runs=4, seed=2) for name in ("pair-elim", "rank1-thompson")]
     overlay, chart = overlay_of(SLOTS, runs), bounds_chart(SLOTS, runs)
-    measured = [line for line in chart.lines if line.kind == "line"]
-    assert [(line.label, line.hollow) for line in measured] == [("pair-elim", False), ("rank1-thompson", True)]
+    measured = [line for line in chart.series if line.kind == "line"]
+    assert [(line.label, line.is_hollow) for line in measured] == [("pair-elim", False), ("rank1-thompson", True)]
     assert [line.key for line in measured] == ["pair-elim", "rank1-thompson"]
     for line, one in zip(measured, overlay.measured, strict=True):
         assert line.y.tolist() == one.mean.tolist()
         assert line.low.tolist() == one.p5.tolist()
-    bounds = [line for line in chart.lines if line.kind == "reference"]
+    bounds = [line for line in chart.series if line.kind == "reference"]
     assert [(line.label, line.y.tolist()) for line in bounds] == [(f"{b.kind}: {b.label}", b.y) for b in overlay.lines]
-    looks = dict(zip((line.label for line in chart.lines), styles_of(chart), strict=True))
+    looks = dict(zip((line.label for line in chart.series), styles_of(chart), strict=True))
     own = looks["upper: pair-elim, Theorem 3.1"]
     assert (own.colour, own.dash) == (style_of("pair-elim").colour, "dashed")
     (model,) = [look for label, look in looks.items() if "asymptotic" in label]
     assert model.dash == "dotted"
     assert chart.y_range[0] == min(line.y.min() for line in measured) / 2
     assert "4 runs; seed 2" in chart.caption
-    path = mb.plot_bounds(SLOTS, runs, path=tmp_path / "regret.png")
-    assert path == tmp_path / "regret.png"
-    assert path.stat().st_size > 10_000
+    ax = Figure().add_subplot()
+    assert mb.plot_bounds(SLOTS, runs, ax) is ax
+    assert ax.get_title() == "Regret and its bounds"
 
 
 def test_rounds_are_drawn_over_one_by_delta_with_all_of_their_bounds():
     answers = [mb.identify(PLAYERS, mb.policy("matching-id", delta=delta), runs=3, seed=1) for delta in (0.1, 0.01)]
     chart = bounds_chart(PLAYERS, answers)
-    assert np.allclose(chart.lines[0].x, [10, 100])
+    assert np.allclose(chart.series[0].x, [10, 100])
     assert (chart.x_label, chart.y_label, chart.x_log, chart.y_log) == ("1/δ", "rounds until the answer", True, True)
     assert chart.y_range is None
 
@@ -302,14 +303,5 @@ def test_bounds_are_drawn_without_results_too():
         (mb.Monopartite([0.9, 0.5, 0.2]), {"delta": 0.05}),
     ):
         chart = bounds_chart(problem, **given)
-        assert {line.kind for line in chart.lines} == {"reference"}
+        assert {line.kind for line in chart.series} == {"reference"}
         assert chart.caption.startswith("u = ")
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("x.jpg", "written as .png, .pdf or .svg"), ("no/x.png", "there is no folder")]
-)
-def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, name, words, monkeypatch):
-    monkeypatch.setattr("matchbandit.placement.overlay_of", lambda *_, **__: pytest.fail("worked"))
-    with pytest.raises(mb.MatchbanditError, match=re.escape(words)):
-        mb.plot_bounds(SLOTS, path=tmp_path / name, horizon=100)

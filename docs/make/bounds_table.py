@@ -43,7 +43,7 @@ def main(runs: int, folder: str) -> None:
             print(f"| {' | '.join(cells)} |", flush=True)
         print()
     for claim in claims(every):
-        print(f"- {claim.claim}: {claim.measured}: {claim.verdict}")
+        print(f"- {claim.claim}: {claim.measured}: {'holds' if claim.holds else 'fails'}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import matchbandit as mb
-from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures import Chart, Series
 from matchbandit.formatting import grouped
 
 HERE = Path(__file__)
@@ -99,15 +99,15 @@ def chart() -> Chart:
         chosen = [row for row in rows if row["scene"] == scene]
         fading = [row for row in chosen if row["half_life"] is not None]
         x, mean, error = (np.array([row[key] for row in fading], float) for key in ("half_life", "mean", "error"))
-        lines.append(Line(words, x, mean, mean - 2 * error, mean + 2 * error, key=scene, dash="solid"))
+        lines.append(Series(words, x, mean, mean - 2 * error, mean + 2 * error, key=scene, dash="solid"))
         never = next(row["mean"] for row in chosen if row["half_life"] is None)
-        lines.append(Line("", x[[0, -1]], np.array([never, never]), key=scene, kind="reference", dash="dotted"))
+        lines.append(Series("", x[[0, -1]], np.array([never, never]), key=scene, kind="reference", dash="dotted"))
     return Chart(
         name="drift",
         title="What fading saves where strengths drift",
         x_label="half-life, in rounds",
         y_label="regret",
-        lines=tuple(lines),
+        series=tuple(lines),
         caption=f"rank1-thompson; matchings of {PLAYERS} players, {grouped(ROUNDS)} rounds, {rows[0]['runs']} runs. "
         "Bands: two standard errors of the mean. Dotted: nothing fades.",
         x_log=True,
@@ -117,7 +117,7 @@ def chart() -> Chart:
 
 
 def draw() -> None:
-    print(draw_to(chart(), PICTURE))
+    print(chart().save(PICTURE))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import matchbandit as mb
-from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures import Chart, Series
 from matchbandit.formatting import grouped
 from matchbandit.results.statistics import standard_error
 
@@ -59,15 +59,15 @@ def chart() -> Chart:
         x, mean, error = (
             np.array([row[key] for row in fading], float) for key in ("half_life", "regret", "regret_error")
         )
-        lines.append(Line(label, x, mean, mean - 2 * error, mean + 2 * error, key=str(step), dash="solid"))
+        lines.append(Series(label, x, mean, mean - 2 * error, mean + 2 * error, key=str(step), dash="solid"))
         never = next(row["regret"] for row in chosen if row["half_life"] is None)
-        lines.append(Line("", x[[0, -1]], np.array([never, never]), key=str(step), kind="reference", dash="dotted"))
+        lines.append(Series("", x[[0, -1]], np.array([never, never]), key=str(step), kind="reference", dash="dotted"))
     return Chart(
         name="drifting",
         title="The best half-life depends on the speed of drift",
         x_label="half-life, in rounds",
         y_label="regret",
-        lines=tuple(lines),
+        series=tuple(lines),
         caption=f"rank1-thompson; matchings of 8 players, {grouped(ROUNDS)} rounds, {results['runs']} runs. "
         "Bands: two standard errors of the mean. Dotted: nothing is forgotten.",
         x_log=True,
@@ -79,4 +79,4 @@ def chart() -> Chart:
 if __name__ == "__main__":
     if sys.argv[1:] != ["draw"]:
         measure(int(sys.argv[1]) if sys.argv[1:] else 20)
-    print(draw_to(chart(), PICTURE))
+    print(chart().save(PICTURE))

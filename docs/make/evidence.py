@@ -12,7 +12,7 @@ import numpy as np
 
 import matchbandit as mb
 from matchbandit.certificates import bottleneck_closure
-from matchbandit.figures import Chart, Line, Mark, draw_to
+from matchbandit.figures import AxisRule, Chart, Series
 
 STRENGTHS = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 TRUE = [(a, b) for first in (0, 2) for a in (first, first + 1) for b in (first + 2, first + 3)]
@@ -49,21 +49,21 @@ def evidence(growth: Growth, *, title: str, caption: str = "", name: str = "evid
     for trace in sorted(growth.traces, key=lambda t: (not t.true, t.certified or np.inf)):
         values = np.asarray(trace.log_evidence, dtype=np.float64)
         if not trace.true:
-            lines.append(Line(f"{trace.name}: not true", rounds, values, kind="reference", dash="dotted"))
+            lines.append(Series(f"{trace.name}: not true", rounds, values, kind="reference", dash="dotted"))
             continue
         until = int(np.searchsorted(rounds, trace.certified, side="right")) if trace.certified else len(rounds)
-        lines.append(Line(trace.name, rounds[:until], values[:until], key=trace.name, dash="solid"))
+        lines.append(Series(trace.name, rounds[:until], values[:until], key=trace.name, dash="solid"))
         if trace.certified:
             end = slice(until - 1, until)
-            moments.append(Line("", rounds[end], values[end], key=trace.name, kind="points"))
+            moments.append(Series("", rounds[end], values[end], key=trace.name, kind="points"))
     return Chart(
         name=name,
         title=title,
         x_label="round",
         y_label="log evidence",
-        lines=(*lines, *moments),
+        series=(*lines, *moments),
         caption=caption,
-        marks=(Mark(growth.threshold, growth.enough, axis="y"),),
+        rules=(AxisRule(growth.threshold, growth.enough, axis="y"),),
     )
 
 
@@ -94,7 +94,7 @@ def main(folder: Path) -> None:
     caption = f"Six players, u = ({', '.join(map(str, STRENGTHS))}), δ = {DELTA}; one run, seed {SEED}. "
     caption += "Each line ends where its statement is certified. The two false ones (dotted) are not."
     title = "How the evidence of rank1-certify grows"
-    print(draw_to(evidence(played(), title=title, caption=caption), folder / "evidence.png"))
+    print(evidence(played(), title=title, caption=caption).save(folder / "evidence.png"))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures import Chart, Series
 from matchbandit.leagues import Store
 
 HERE = Path(__file__)
@@ -116,13 +116,13 @@ def chart() -> Chart:
     lines = []
     for row in rows:
         x, mean, error = (np.array(row[name], float) for name in ("days", "curve", "errors"))
-        lines.append(Line(FATES[row["fate"]][0], x, mean, mean - 2 * error, mean + 2 * error, key=row["fate"]))
+        lines.append(Series(FATES[row["fate"]][0], x, mean, mean - 2 * error, mean + 2 * error, key=row["fate"]))
     return Chart(
         name="league",
         title="What lost and late results cost",
         x_label="days",
         y_label="regret",
-        lines=tuple(lines),
+        series=tuple(lines),
         caption=f"rank1-thompson; {PLAYERS} players, each there on {PRESENT:.0%} of the days; {rows[0]['leagues']} "
         "leagues. Bands: two standard errors of the mean.",
     )
@@ -131,4 +131,4 @@ def chart() -> Chart:
 if __name__ == "__main__":
     if sys.argv[1:] != ["draw"]:
         measure(int(sys.argv[1]) if len(sys.argv) > 1 else 40)
-    print(draw_to(chart(), PICTURE))
+    print(chart().save(PICTURE))

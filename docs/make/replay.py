@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import matchbandit as mb
+from matchbandit.lab.replay import AS_BEFORE
+from matchbandit.lab.replay.as_before import pair_frequencies
 from matchbandit.problems import Problem
 from matchbandit.product_model import product_fit
 from matchbandit.seeding import stream
-from matchbandit.studies.as_before import pair_frequencies
-from matchbandit.studies.replay import AS_BEFORE
 
 ROWS = Path(__file__).with_name("replay.json")
 HORIZON, TRUE_RUNS, FIT_RUNS = 100, 60, 50

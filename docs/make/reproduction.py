@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matchbandit as mb
-from matchbandit.formatting import duration
-from matchbandit.studies import growth, identification, practical
-from matchbandit.studies.claims import percent, rounded
-from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.published import authors_seconds
-from matchbandit.studies.registry import entries
+from matchbandit.formatting import duration, fixed
+from matchbandit.lab.paper.claims import exponent, percent
+from matchbandit.lab.paper.figure import Figure
+from matchbandit.lab.paper.figures import FAMILIES, FIGURES, FINE, GROWTH, INSTANCES, PAPERS, exponents
+from matchbandit.lab.paper.reproduce import authors_seconds
+from matchbandit.lab.studies.folder import StudyFolder
+from matchbandit.lab.studies.study import Study
+from matchbandit.lab.tables import RunTable
 
 IMAGES = Path(__file__).parent.parent / "img"
 POWER = r"\d·10[⁰¹²³⁴⁵⁶⁷⁸⁹]+|10\^[\d.]*\d"
@@ -43,7 +45,10 @@ def main(out: Path) -> None:
     made = mb.reproduce(out=out)
     for picture in made.pictures:
         shutil.copyfile(picture, IMAGES / picture.name)
-    claims = [(c.where, *map(typeset, (c.claim, c.measured, c.threshold)), f"**{c.verdict}**") for c in made.claims]
+    claims = [
+        (claim.chart, *map(typeset, (claim.text, verdict.measured, verdict.threshold)), f"**{verdict.outcome}**")
+        for claim, verdict in made.verdicts.items()
+    ]
     table("Verdicts", ("figure", "claim", "measured", "holds if", "verdict"), claims)
     table("Times", ("study", "runs a point", "ours, one core", "the authors' code", "times as fast"), times(out))
     print(f"All: {duration(made.seconds)} of one core; the authors' code {duration(made.authors_seconds)}.\n")
@@ -56,7 +61,7 @@ def main(out: Path) -> None:
         r"its rounds at $\delta = 0.05$",
         r"others, $N = 4 \ldots 16$",
     )
-    table("Identification", heads, exponents(out))
+    table("Identification", heads, powers(out))
 
 
 def typeset(text: str) -> str:
@@ -77,47 +82,45 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> No
     print()
 
 
+def runs_of(name: str, out: Path) -> RunTable:
+    """The runs of all studies of a figure."""
+    return RunTable.concat(StudyFolder.open(out / study.name).runs() for study in FIGURES[name].studies())
+
+
 def times(out: Path) -> Iterable[Sequence[str]]:
-    played = [entry for entry in entries().values() if entry.is_default]
-    studies = {study.name: (entry, study) for entry in played for study in entry.studies(None)}
-    for name, (entry, study) in studies.items():
-        ours, theirs = StudyFolder.open(out / name).seconds, authors_seconds(study) if entry.is_of_paper else None
-        beside = ("–", "–") if theirs is None else (duration(theirs), rounded(theirs / ours))
+    studies: dict[str, tuple[Figure, Study]] = {}
+    for figure in FIGURES.values():
+        for study in figure.studies() if figure.is_default else ():
+            studies.setdefault(study.name, (figure, study))  # of the paper's figures, if it is of two
+    for name, (figure, study) in studies.items():
+        ours = sum(record["seconds"] for record in StudyFolder.open(out / name).metadata)
+        theirs = authors_seconds(study) if figure.is_of_paper else None
+        beside = ("–", "–") if theirs is None else (duration(theirs), fixed(theirs / ours, 0))
         yield name, str(study.runs), duration(ours), *beside
 
 
 def regrets(out: Path) -> Iterable[Sequence[str]]:
-    found = {}
-    for study in practical.studies(None):
-        rows = StudyFolder.open(out / study.name).rows()
-        found |= {policy: rows.where(policy=policy).curve("mean").mean for policy in rows.distinct("policy")}
-    for policy, means in sorted(found.items(), key=lambda item: -item[1][-1]):
-        yield f"`{policy}`", *(f"{mean:,.0f}" for mean in means)
+    means = {values["policy"]: part.curve("mean").mean for values, part in runs_of("practical", out).split("policy")}
+    for policy, along in sorted(means.items(), key=lambda item: -item[1][-1]):
+        yield f"`{policy}`", *(f"{mean:,.0f}" for mean in along)
 
 
 def saved(out: Path) -> Iterable[Sequence[str]]:
-    rows = StudyFolder.open(out / "growth").rows().with_option("growth")
-    for family, words in growth.INSTANCES.items():
-        means = [rows.where(family=family, growth=g).at_end()["regret"].mean() for g in (growth.PAPERS, growth.FINE)]
-        yield words, rounded(means[0]), rounded(means[1]), percent(1 - means[1] / means[0])
+    runs = runs_of("growth", out)
+    for family, words in INSTANCES.items():
+        means = [runs.where({"family": family, GROWTH: growth})["regret"].mean() for growth in (PAPERS, FINE)]
+        yield words, fixed(means[0], 0), fixed(means[1], 0), percent(1 - means[1] / means[0])
 
 
-def exponents(out: Path) -> Iterable[Sequence[str]]:
-    rows = {study.policies[0]: StudyFolder.open(out / study.name).rows() for study in identification.studies(None)}
-    for family in identification.FAMILIES:
-        of = {policy: each.where(family=family) for policy, each in rows.items()}
-        ours = identification.slopes(of["pair-elim"])
-        first = of["pair-elim"].where(delta=identification.DELTAS[0]).curve("n")
-        told = [
-            ours,
-            {n: ours[n] for n in ours if n >= identification.LARGE},
-            dict(zip(first.x, first.mean, strict=True)),
-        ]
-        others = {p: identification.slopes(each) for p, each in of.items() if p != "pair-elim" and len(each)}
+def powers(out: Path) -> Iterable[Sequence[str]]:
+    runs = runs_of("identification", out)
+    for family in FAMILIES:
+        by_policy, *ours = exponents(runs.where(family=family))
+        others = {policy: exponent(of, of.values()) for policy, of in by_policy.items() if policy != "pair-elim"}
         yield (
             family,
-            *(f"{identification.exponent(each):.2f}" for each in told),
-            ", ".join(f"`{policy}` {identification.exponent(each):.2f}" for policy, each in others.items()),
+            *(f"{each:.2f}" for each in ours),
+            ", ".join(f"`{name}` {each:.2f}" for name, each in others.items()),
         )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import matchbandit as mb
-from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures import Chart, Series
 
 ROWS = Path(__file__).with_name("scale.json")
 ROUNDS = {300: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
@@ -95,12 +95,12 @@ def charts() -> list[Chart]:
 
     told = "rank1-thompson, matchings of players with strengths between 0.1 and 0.95; one core, one run, seed 1"
     seconds = (
-        Line("a round at the end, median", x, column("seconds_a_round"), key="rank1-thompson", dash="solid"),
-        Line("the slowest ask", x, column("ask_most"), dash="dashed", hollow=True),
+        Series("a round at the end, median", x, column("seconds_a_round"), key="rank1-thompson", dash="solid"),
+        Series("the slowest ask", x, column("ask_most"), dash="dashed", is_hollow=True),
     )
     stored = (
-        Line("pairs stored", x, column("pairs"), key="rank1-thompson", dash="solid"),
-        Line("all pairs", x, x * (x - 1) / 2, kind="reference", dash="dashed"),
+        Series("pairs stored", x, column("pairs"), key="rank1-thompson", dash="solid"),
+        Series("all pairs", x, x * (x - 1) / 2, kind="reference", dash="dashed"),
     )
     looks = {"x_log": True, "y_log": True, "caption": f"{told}."}
     return [
@@ -112,7 +112,7 @@ def charts() -> list[Chart]:
 def draw(folder: Path) -> None:
     """The pictures, as PNG and PDF."""
     for chart in charts():
-        print(draw_to(chart, folder / f"{chart.name}.png"))
+        print(chart.save(folder / f"{chart.name}.png"))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import matchbandit as mb
-from matchbandit.figures import matplotlib_renderer
+from matchbandit.lab import Recording
+from matchbandit.lab.playback import picture
 
-DPI = 110
 SLOTS = mb.Bipartite(u=[0.9, 0.6, 0.4, 0.3, 0.2], v=[0.8, 0.5, 0.4, 0.1])
 PLAYERS = mb.Monopartite(u=[0.9, 0.85, 0.8, 0.45, 0.4, 0.35, 0.15, 0.05])
 RUNS = {
@@ -25,32 +25,30 @@ RUNS = {
 
 
 def main(folder: Path) -> None:
-    matplotlib_renderer.DPI = DPI
     for name, (problem, policy, horizon) in RUNS.items():
         run = mb.watch(problem, policy, horizon=horizon, seed=1)
-        picture = folder / f"watch-{name}.png"
-        print(picture.write_bytes(matplotlib_renderer.encoded(run.plot(), "png")), picture.name)
+        file = folder / f"watch-{name}.png"
+        print(file.write_bytes(picture.encode(run.plot(), "png")), file.name)
         if name == "elimination":
             take_screenshot(run, folder / "watch-page.png")
 
 
-def take_screenshot(run: "mb.watching.WatchedRun", picture: Path) -> None:
+def take_screenshot(run: Recording, file: Path) -> None:
     """Take a screenshot of the page at the frame in which the last row is eliminated."""
-    items, events = run.recording.items, [frame for frame in run.frames if frame.event]
-    last = [frame for frame in events if any(items[one.item].side == "row" for one in frame.eliminations)][-1]
+    last = [event for event in run.events if any(one["item"].startswith("row") for one in event.decisions)][-1]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        file = Path(folder) / "watch.html"
-        file.write_text(run.page(), encoding="utf-8")
+        html = Path(folder) / "watch.html"
+        html.write_text(run.page(), encoding="utf-8")
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("MATCHBANDIT_BROWSER"), args=["--no-sandbox"]
         )
         page = browser.new_page(viewport={"width": 1000, "height": 1000})
-        page.goto(file.as_uri())
-        page.locator("#events button").nth(events.index(last)).click()
+        page.goto(html.as_uri())
+        page.locator("#events button").nth(run.events.index(last)).click()
         page.evaluate("scrollTo(0, 0)")
-        page.screenshot(path=picture)
+        page.screenshot(path=file)
         browser.close()
-    print(picture.stat().st_size, picture.name)
+    print(file.stat().st_size, file.name)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from matchbandit.graphs import Graph as Graph
     from matchbandit.graphs import bipartite as bipartite
     from matchbandit.graphs import monopartite as monopartite
+    from matchbandit.lab.paper.reproduce import reproduce as reproduce
+    from matchbandit.lab.playback import watch as watch
+    from matchbandit.lab.replay import replay as replay
+    from matchbandit.lab.studies.report import report as report
+    from matchbandit.lab.studies.study import Study as Study
     from matchbandit.past_results import PastResults as PastResults
     from matchbandit.past_results import read_results as read_results
     from matchbandit.placement import plot_bounds as plot_bounds
@@ -65,15 +70,10 @@ if TYPE_CHECKING:
     from matchbandit.simulation import compare as compare
     from matchbandit.simulation import identify as identify
     from matchbandit.simulation import simulate as simulate
-    from matchbandit.studies import Study as Study
-    from matchbandit.studies import replay as replay
-    from matchbandit.studies import report as report
-    from matchbandit.studies import reproduce as reproduce
     from matchbandit.theory import Bound as Bound
     from matchbandit.theory import Bounds as Bounds
     from matchbandit.theory import bounds as bounds
     from matchbandit.theory import quantities as quantities
-    from matchbandit.watching import watch as watch
 
     __version__: str
 
@@ -82,6 +82,11 @@ _EXPORTS = {
     "errors": ("MatchbanditError",),
     "estimation": ("estimates",),
     "graphs": ("Graph", "bipartite", "monopartite"),
+    "lab.paper.reproduce": ("reproduce",),
+    "lab.playback": ("watch",),
+    "lab.replay": ("replay",),
+    "lab.studies.report": ("report",),
+    "lab.studies.study": ("Study",),
     "past_results": ("PastResults", "read_results"),
     "placement": ("plot_bounds",),
     "plans": ("Plan", "Tally"),
@@ -98,9 +103,7 @@ _EXPORTS = {
     "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "plot"),
     "rewards": ("Bernoulli", "Binomial", "Gaussian", "RewardDistribution"),
     "simulation": ("Interrupted", "compare", "identify", "simulate"),
-    "studies": ("Study", "replay", "report", "reproduce"),
     "theory": ("Bound", "Bounds", "bounds", "quantities"),
-    "watching": ("watch",),
 }  # fmt: skip
 """The names that each module exports."""
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

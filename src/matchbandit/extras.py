@@ -16,7 +16,7 @@ _EXTRAS = {
     "distributed": "dask",
     **dict.fromkeys(
         (
-            *("fastapi", "fastapi_offline", "httpx", "jinja2", "msgspec", "prometheus_client", "psycopg"),
+            *("fastapi", "fastapi_offline", "httpx", "msgspec", "prometheus_client", "psycopg"),
             *("pydantic_settings", "sqlalchemy", "uvicorn"),
         ),
         "leagues",

@@ -8,9 +8,10 @@ import csv
 import os
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from html import escape
 from itertools import groupby, islice
 from math import isfinite, isnan
@@ -150,9 +151,18 @@ class PastResults:
         """How many meetings there were."""
         return int(self.counts.sum())
 
-    @cached_property
+    @property
     def tally(self) -> PairTotals:
         """The same results by pair; players count as the same pair in either order."""
+        return self._tally_and_pairs[0]
+
+    @property
+    def row_pairs(self) -> Counts:
+        """For each row, the index of its pair in `tally.pairs`."""
+        return self._tally_and_pairs[1]
+
+    @cached_property
+    def _tally_and_pairs(self) -> tuple[PairTotals, Counts]:
         one_side = self.kind == "players"
         left: dict[str, int] = {}
         right = left if one_side else {}
@@ -164,9 +174,69 @@ class PastResults:
         edges = graph.edges(np.stack([i, j], axis=1))
         distinct, begins, places = np.unique(edges, return_index=True, return_inverse=True)
         order = np.argsort(begins)
-        counts = np.bincount(places, self.counts, minlength=len(distinct)).astype(np.int64)
-        sums = np.bincount(places, self.rewards, minlength=len(distinct))
-        return PairTotals(graph, names, graph.pairs_of(distinct[order]), counts[order], sums[order].astype(np.float64))
+        row_pairs = np.argsort(order)[places]
+        counts = np.bincount(row_pairs, self.counts, minlength=len(distinct)).astype(np.int64)
+        sums = np.bincount(row_pairs, self.rewards, minlength=len(distinct)).astype(np.float64)
+        return PairTotals(graph, names, graph.pairs_of(distinct[order]), counts, sums), row_pairs
+
+    def select(self, rows: Sequence[int]) -> "PastResults":
+        """Return these rows alone; they keep their lines in the source.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Indices of rows, from 0.
+
+        Returns
+        -------
+        PastResults
+        """
+        return replace(
+            self,
+            first=[self.first[k] for k in rows],
+            second=[self.second[k] for k in rows],
+            rewards=self.rewards[rows],
+            counts=self.counts[rows],
+            times=None if self.times is None else [self.times[k] for k in rows],
+            places=[k + 1 if self.places is None else self.places[k] for k in rows],
+        )
+
+    def largest_part(self, max_items: int) -> "PastResults":
+        """Return these results or, if they have more items, those among the items that met each other most.
+
+        The item with the fewest results is left out, of equals the last; then the one with the fewest among the others,
+        and so on.
+
+        Parameters
+        ----------
+        max_items : int
+
+        Returns
+        -------
+        PastResults
+        """
+        tally, n_items = self.tally, self.tally.graph.n_items
+        if n_items <= max_items:
+            return self
+        ends = tally.graph.items_of(tally.pairs)
+        partners: list[list[tuple[int, int]]] = [[] for _ in range(n_items)]
+        for (i, j), count in zip(ends.tolist(), tally.counts.tolist(), strict=True):
+            partners[i].append((j, count))
+            partners[j].append((i, count))
+        results = [sum(count for _, count in each) for each in partners]
+        fewest = [(count, -item) for item, count in enumerate(results)]
+        heapify(fewest)
+        is_in = np.ones(n_items, dtype=np.bool_)
+        for _ in range(n_items - max_items):
+            count, item = heappop(fewest)
+            while not is_in[-item] or results[-item] != count:  # an entry from before one of its partners left
+                count, item = heappop(fewest)
+            is_in[-item] = False
+            for other, lost in partners[-item]:
+                results[other] -= lost
+                heappush(fewest, (results[other], -other))
+        left = np.asarray(is_in[ends].all(axis=1))
+        return self.select(np.flatnonzero(left[self.row_pairs]).tolist())
 
     def rows(self) -> list[tuple[str, str, int, float]]:
         """Return the totals of each pair, which `from_rows` reads.

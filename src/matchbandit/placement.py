@@ -1,27 +1,28 @@
 """Compare results with the lower bounds of their problem and the upper bound of their policy."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.figures import Chart, draw_to
-from matchbandit.figures.picture import picture_file
+from matchbandit.figures import Chart
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
 from matchbandit.problems import Problem
-from matchbandit.results import Identification, Runs, writable_file
+from matchbandit.results import Identification, Runs
 from matchbandit.results.plotting import about_runs, bound_line, build_chart, instance_of, policy_line
+from matchbandit.results.proofs import is_proved
 from matchbandit.results.statistics import standard_error
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
 from matchbandit.theory.bound import Task
 from matchbandit.theory.table import check_horizon
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Objective = tuple[Selection, Selection]
 """What a round plays, and what is identified or optimized."""
@@ -164,11 +165,6 @@ def placement_of(result: Runs | Identification, known_bounds: Sequence[Bound]) -
     return placed._replace(binding=placed.binding and "warm_start" not in result.about)
 
 
-def is_proved(policy: str, task: Task) -> bool:
-    """Whether this policy of the catalogue has a proof for the task; lower bounds on rounds bind only those."""
-    return policy in CATALOGUE and task in CATALOGUE[policy].capabilities.proved
-
-
 def has_covered_options(result: Runs | Identification) -> bool:
     """Whether the theorem on the policy covers the options of these results."""
     name = result.about["policy"]
@@ -253,11 +249,11 @@ def overlay_of(
 def plot_bounds(
     problem: Problem,
     results: Sequence[Runs | Identification] = (),
+    ax: "Axes | None" = None,
     *,
-    path: str | os.PathLike[str] = "bounds.png",
     horizon: int | None = None,
     delta: float | None = None,
-) -> Path:
+) -> "Axes":
     """Draw the bounds of a problem, with results of `simulate` or of `identify` over them.
 
     Regret is drawn over horizons, rounds until an answer over 1/δ; not both in one picture. Of lower bounds the highest
@@ -270,20 +266,18 @@ def plot_bounds(
         Means that are products of strengths.
     results : sequence of Runs or Identification, optional
         Results on this problem.
-    path : path-like, default "bounds.png"
-        The file to write: .png, .pdf or .svg.
+    ax : matplotlib.axes.Axes, optional
+        By default the axes of a new figure of pyplot, with a caption.
     horizon, delta : optional
         Extend the bounds to this horizon or to this δ; one of them is needed if there are no results.
 
     Returns
     -------
-    Path
-        The file.
+    matplotlib.axes.Axes
+        `ax.figure.savefig` writes a file.
     """
     need("matplotlib", "drawing")  # before any work is done
-    picture_file(path)
-    writable_file(path)
-    return draw_to(bounds_chart(problem, results, horizon=horizon, delta=delta, name=Path(path).stem), path)
+    return bounds_chart(problem, results, horizon=horizon, delta=delta).plot(ax)
 
 
 def bounds_chart(

@@ -58,11 +58,12 @@ class Visit:
 
     def chart(self, number: int = 0) -> Locator:
         """Where a chart is drawn."""
-        return self.page.locator("[data-chart]").nth(number).locator(".canvas")
+        return self.page.locator(".chart").nth(number)
 
     def area(self, number: int = 0) -> tuple[float, float, float, float]:
         """Where a chart is on the screen, which is scrolled to it: left, top, width, height."""
-        self.page.locator("[data-chart]").nth(number).scroll_into_view_if_needed()
+        self.chart(number).scroll_into_view_if_needed()
+        self.until(lambda: self.chart(number).locator("svg").count() == 1)
         self.chart(number).evaluate("element => element.scrollIntoView({block: 'center'})")
         box = self.chart(number).bounding_box()
         assert box is not None

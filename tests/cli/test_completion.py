@@ -8,9 +8,9 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.cli import completion, main
+from matchbandit.lab.paper.figures import FIGURES
 from matchbandit.leagues import Store
 from matchbandit.problems import FAMILIES
-from matchbandit.studies.registry import entries, figures
 
 
 @pytest.fixture
@@ -35,11 +35,9 @@ def offered(monkeypatch, capsys, tmp_path):
 def test_the_names_are_those_of_the_library():
     assert set(completion.POLICIES) == set(mb.CATALOGUE)
     assert set(completion.FAMILIES) == set(FAMILIES)
-    drawn = [*completion.PAPER_FIGURES, *completion.OTHER_FIGURES]
-    assert drawn == list(figures())
-    assert [*drawn, *completion.STUDIES][-len(completion.STUDIES) :] == [
-        name for name in entries() if name not in figures()
-    ]
+    drawn = [chart for figure in FIGURES.values() for chart in figure.chart_names]
+    assert [*completion.PAPER_FIGURES, *completion.OTHER_FIGURES] == drawn
+    assert [*completion.STUDIES] == [name for name in FIGURES if name not in drawn]
 
 
 @pytest.mark.parametrize(

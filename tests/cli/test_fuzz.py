@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from matchbandit import simulation, studies
+from matchbandit import simulation
 from matchbandit.cli import main
+from matchbandit.lab.paper import reproduce as paper
 from matchbandit.leagues import Store
 
 VERBS = [*["simulate", "identify", "bounds"] * 3, "policies", "reproduce"]
@@ -110,8 +111,8 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(
         simulation, "identify", lambda *args, **options: identify(*args, **{"max_rounds": 500, **options})
     )
-    redo = studies.reproduce
-    monkeypatch.setattr(studies, "reproduce", lambda figures, **options: redo([*figures, "fig9"], **options))
+    redo = paper.reproduce
+    monkeypatch.setattr(paper, "reproduce", lambda figures, **options: redo([*figures, "fig9"], **options))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MATCHBANDIT_STORE", raising=False)
     with Store("sqlite:///matchbandit.db") as store:

@@ -11,8 +11,8 @@ import pytest
 
 from matchbandit import numba_cache, progress
 from matchbandit.cli.league import VERBS
+from matchbandit.lab.replay.run import MIN_TRUTHS, REPEATS
 from matchbandit.leagues import Store, proposals
-from matchbandit.studies.replay import MIN_TRUTHS, REPEATS
 
 FOUR = ("ann", "bob", "cem", "dee")
 
@@ -426,7 +426,7 @@ def test_replay_compares_policies_on_a_league_an_export_or_a_file(say, tmp_path)
     few = ("--policy", "rank1-thompson half_life=50", "--policy", "uniform", "--runs", "40", "--horizon", "20")
     few += ("--workers", "1")
     replayed = say("replay", "club", *few, "--json")
-    assert set(replayed["places"]) == {"rank1-thompson", "uniform (cold)", "as before"}
+    assert set(replayed["ranking"]) == {"rank1-thompson", "uniform (cold)", "as before"}
     assert say("replay", "--file", "club.jsonl.gz", *few, "--json") == replayed
     printed = say("replay", "--file", "log.csv", *few, "--figure", "chosen.png")
     assert replayed["verdict"] in printed
@@ -436,7 +436,7 @@ def test_replay_compares_policies_on_a_league_an_export_or_a_file(say, tmp_path)
 def test_replay_without_policies_plays_rank1_thompson(say, refused, tmp_path):
     (tmp_path / "log.csv").write_text("first,second,reward\n" + "a,b,1\nb,c,0\na,c,1\n" * 3)
     few = ("--file", "log.csv", "--horizon", "5", "--workers", "1", "--json")
-    assert set(say("replay", *few, "--runs", "40")["places"]) == {"rank1-thompson", "as before"}
+    assert set(say("replay", *few, "--runs", "40")["ranking"]) == {"rank1-thompson", "as before"}
     least = MIN_TRUTHS * REPEATS
     assert f"at least {least}" in " ".join(say("replay", "--help").split())
     assert f"at least {least}" in refused("replay", *few, "--runs", str(least - 1))
@@ -469,6 +469,7 @@ def test_what_cannot_be_is_refused_in_one_line(refused, course):
         ("show", course, "--limit", "0"): "--limit",
         ("replay",): "give a league or --file",
         ("replay", course): "has no results yet",
+        ("replay", "matchbandit.db"): "'matchbandit.db' is a file: give it with --file.",
         ("replay", course, "--kind", "sides"): "--kind goes with --file",
         ("replay", "--file", "x.jsonl", "--kind", "sides"): "--kind goes with a CSV or Parquet file",
     }.items():

@@ -230,5 +230,5 @@ def _error_codes() -> Iterator[Entry]:
 
 def _study_keys() -> Iterator[Entry]:
     """The keys of a study file."""
-    for each in fields(matchbandit.Study):
-        yield "study key", each.name
+    for name in matchbandit.Study.model_fields:
+        yield "study key", name

@@ -141,6 +141,10 @@ def test_an_unknown_label_names_a_few_that_are_near():
     assert "uts" not in str(told.value)
     with pytest.raises(MatchbanditError, match=r"closest of \d+: 'uts, gap = 0.5'"):
         many()["uts gap = 0.5"]
+    with pytest.raises(
+        MatchbanditError, match=r"no result is called '0'; closest of 4: 'uts, gap = 0.5'; 'kl-ucb, gap = 0.5'"
+    ):
+        Comparison(many().results[:4])["0"]
 
 
 def test_results_are_chosen_by_what_they_are_of():
@@ -344,14 +348,3 @@ def test_products_are_ranked_without_a_warning(recwarn):
         assert "Warning" not in repr(ranked)
     assert mb.compare(TASTES, ["kl-ucb", "uniform"], horizon=50, runs=2).warnings == ()
     assert len(recwarn) == 0
-
-
-def test_any_kind_of_result_is_drawn(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "matchbandit.results.plotting.plot", lambda results, **settings: drawn.append((results, settings))
-    )
-    one = final([1])
-    for thing in (one, found([2]), Comparison((one,))):
-        thing.plot("x.png", title="mine")
-        assert drawn.pop() == (thing, {"path": "x.png", "title": "mine"})

@@ -12,10 +12,11 @@ from reference.made import assert_same, assert_same_found, made_about, made_runs
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.files import write_atomically
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.policies.explanation import Elimination
 from matchbandit.results import Comparison, Identification, Runs, details_file, load, results_file
-from matchbandit.results.files import decode_parquet, encode_parquet, write_atomically
+from matchbandit.results.files import decode_parquet, encode_parquet
 from matchbandit.results.tables import metadata_of, rows_table
 
 

@@ -2,14 +2,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import styles_of
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.results.plotting import MAX_SINGLE_RUNS, chart_of, has_proof, labels_of
+from matchbandit.results.plotting import MAX_SINGLE_RUNS, chart_of
+from matchbandit.results.proofs import is_proved
 
 SLOTS = {"kind": "bipartite", "u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": {"name": "bernoulli"}}
+PRODUCT = mb.Means([[0.72, 0.36], [0.18, 0.09]]).describe()
+NO_PRODUCT = mb.Means([[0.8, 0.2], [0.1, 0.7]]).describe()
 
 
 def about(policy="uts", *, problem=None, seed=7, runs=3, **more):
@@ -17,14 +21,14 @@ def about(policy="uts", *, problem=None, seed=7, runs=3, **more):
     return {"problem": problem or SLOTS, "policy": policy, "runs": runs, "seed": seed} | parts | more
 
 
-def runs(policy="uts", scale=1.0, *, count=3, rounds=(1, 10, 100), **more):
+def regrets(policy="uts", scale=1.0, *, count=3, rounds=(1, 10, 100), **more):
     regret = scale * np.outer(np.arange(1.0, count + 1), np.sqrt(rounds))
     return mb.Runs(
         about(policy, runs=count, horizon=rounds[-1], **more), np.array(rounds), regret, *np.zeros((2, count, 4))
     )
 
 
-def found(policy="pair-elim", rounds=(10, 20, 30), *, delta=0.05, identified=None, correct=None, **more):
+def answers(policy="pair-elim", rounds=(10, 20, 30), *, delta=0.05, identified=None, correct=None, **more):
     rounds = np.array(rounds)
     done = np.ones(len(rounds), bool) if identified is None else np.array(identified)
     return mb.Identification(
@@ -33,42 +37,30 @@ def found(policy="pair-elim", rounds=(10, 20, 30), *, delta=0.05, identified=Non
     )  # fmt: skip
 
 
-def test_runs_are_drawn_as_mean_and_band_over_the_rounds():
-    chart = chart_of(runs())
-    (line,) = chart.lines
+def test_chart_of_runs_is_mean_and_band_over_the_rounds():
+    chart = chart_of(regrets())
+    (line,) = chart.series
     assert (line.label, line.key, line.kind) == ("uts", "uts", "line")
     assert line.x.tolist() == [1, 10, 100]
     assert np.allclose(line.y, 2 * np.sqrt([1, 10, 100]))
     assert np.allclose(line.low, np.percentile([1, 2, 3], 5) * np.sqrt([1, 10, 100]))
     assert np.allclose(line.high, np.percentile([1, 2, 3], 95) * np.sqrt([1, 10, 100]))
     assert (chart.x_label, chart.y_label, chart.title) == ("round", "regret", "Regret of uts")
-    assert chart.caption == (
-        "u = (0.9, 0.3), v = (0.8, 0.2), bernoulli rewards; 3 runs; seed 7. Lines: mean; bands: 5–95 % of the runs."
-    )
+    assert "3 runs; seed 7." in chart.caption
+    single = chart_of(regrets(count=1))
+    assert single.series[0].low is single.series[0].high is None
+    assert "band" not in single.caption
 
 
-def test_one_run_has_no_band():
-    (line,) = chart_of(runs(count=1)).lines
-    assert line.low is line.high is None
-    assert "band" not in chart_of(runs(count=1)).caption
-
-
-def test_axes_are_chosen_by_the_numbers_unless_they_are_given():
-    even = (25, 50, 75, 100)
-    assert chart_of(runs()).x_log
-    assert not chart_of(runs(rounds=even)).x_log
-    assert not chart_of([runs(), runs("escb", 20)]).y_log
-    assert chart_of([runs(), runs("escb", 40)]).y_log
-    assert chart_of([runs(), runs("escb", 40), runs("uniform", 0)]).y_log  # zeros are marked at the foot of the axis
-    assert not chart_of([runs("uniform", 0)]).y_log
-    given = chart_of([runs(), runs("escb", 40)], x_log=False, y_log=False, title="Mine", name="n")
+def test_chart_of_chooses_axes_by_the_numbers_unless_they_are_given():
+    assert chart_of(regrets()).x_log
+    assert not chart_of(regrets(rounds=(25, 50, 75, 100))).x_log
+    assert not chart_of([regrets(), regrets("escb", 20)]).y_log
+    assert chart_of([regrets(), regrets("escb", 40)]).y_log
+    assert chart_of([regrets(), regrets("escb", 40), regrets("uniform", 0)]).y_log  # the axis marks zeros at its foot
+    assert not chart_of([regrets("uniform", 0)]).y_log
+    given = chart_of([regrets(), regrets("escb", 40)], x_log=False, y_log=False, title="Mine", name="n")
     assert (given.x_log, given.y_log, given.title, given.name) == (False, False, "Mine", "n")
-
-
-def test_a_policy_without_a_proof_is_hollow_and_the_caption_says_so():
-    chart = chart_of([runs("uts"), runs("rank1-thompson")])
-    assert [line.hollow for line in chart.lines] == [False, True]
-    assert "Empty markers: no proof of its regret." in chart.caption
 
 
 class Unproved(mb.Policy):
@@ -79,127 +71,111 @@ class Proved(mb.Policy):
     capabilities = Capabilities(selections=("pair",), proved=("regret",))
 
 
-def test_a_user_defined_policy_has_the_proofs_that_its_class_declares():
+def test_chart_of_policies_without_a_proof_has_hollow_markers_and_says_so():
     names = [f"{__name__}:{name}" for name in ("Unproved", "Proved", "Missing")]
-    chart = chart_of([runs(name) for name in (*names, "another_module:Proved", "mine")])
-    assert [line.hollow for line in chart.lines] == [True, False, True, True, True]
-    assert not has_proof(names[1], "identification")
+    chart = chart_of([regrets(name) for name in ("uts", "rank1-thompson", *names, "another_module:Proved", "mine")])
+    assert [line.is_hollow for line in chart.series] == [False, True, True, False, True, True, True]
+    assert "Empty markers: no proof of its regret." in chart.caption
+    assert not is_proved(names[1], "identification")
 
 
-def test_results_are_named_as_a_comparison_names_them():
-    growths = [runs("pair-elim", options={"growth": g, "cap_windows": False}) for g in (1.05, 4)]
-    given = [*growths, runs("uts")]
+def test_chart_of_a_problem_that_breaks_the_assumption_shows_nothing_as_proved():
+    for problem, is_broken in ((SLOTS, False), (PRODUCT, False), (NO_PRODUCT, True)):
+        results = [answers("rank1-certify", problem=problem), answers("clucb", problem=problem)]
+        for chart in (chart_of(results), chart_of([*results, answers("rank1-certify", delta=0.1, problem=problem)])):
+            certify, clucb = (line for line in chart.series if line.kind != "cloud")
+            assert (certify.is_hollow, clucb.is_hollow) == (is_broken, False)
+            looks = dict(zip((line.label for line in chart.series), styles_of(chart), strict=True))
+            assert looks["rank1-certify"].dash == ("dashed" if is_broken else "solid")
+            words = "The means of this problem are not products of strengths, as rank1-certify assumes."
+            assert (words in chart.caption) == is_broken
+    broken = chart_of(answers("rank1-certify", problem=NO_PRODUCT))
+    assert "Empty markers: no proof of its answers." in broken.caption
+
+
+def test_chart_of_several_options_names_them_as_a_comparison_and_shares_the_colour():
+    growths = [regrets("pair-elim", options={"growth": g, "cap_windows": False}) for g in (1.05, 4)]
+    results = [*growths, regrets("uts")]
     labels = ["pair-elim, growth = 1.05", "pair-elim, growth = 4", "uts"]
-    assert labels_of(given) == labels == [line.label for line in chart_of(given).lines]
-    assert [line.label for line in chart_of(mb.Comparison(tuple(given))).lines] == labels
-    assert [line.key for line in chart_of(given).lines] == ["pair-elim", "pair-elim", "uts"]
+    chart = mb.Comparison(tuple(results)).chart()
+    assert labels == [line.label for line in chart.series]
+    assert [line.key for line in chart.series] == ["pair-elim", "pair-elim", "uts"]
+    first, second, _ = styles_of(chart)
+    assert first.colour == second.colour
+    assert first.dash != second.dash
 
 
-def test_several_options_share_the_policys_colour():
-    chart = chart_of([runs("pair-elim", options={"growth": g}) for g in (1.05, 1.5, 4)])
-    looks = styles_of(chart)
-    assert len({look.colour for look in looks}) == 1
-    assert len({look.dash for look in looks}) == 3
-
-
-def test_an_identification_is_a_row_of_runs_with_their_mean_and_range():
-    results = [found(), found("clucb", [100, 200, 900, 300], identified=[True, True, False, True],
-                              correct=[True, False, False, True])]  # fmt: skip
-    chart = chart_of(results)
-    assert chart.rows == ("pair-elim", "clucb")
-    clouds = [line for line in chart.lines if line.kind == "cloud"]
-    assert [(line.y.tolist(), line.hollow) for line in clouds] == [
+def test_chart_of_identifications_is_a_row_of_runs_with_their_mean_and_range():
+    clucb = answers("clucb", [100, 200, 900, 300], identified=[1, 1, 0, 1], correct=[1, 0, 0, 1])
+    clucb = replace(clucb, identified=clucb.identified > 0, correct=clucb.correct > 0)
+    chart = chart_of([answers(), clucb])
+    assert chart.categories == ("pair-elim", "clucb")
+    clouds = [line for line in chart.series if line.kind == "cloud"]
+    assert [(line.y.tolist(), line.is_hollow) for line in clouds] == [
         ([10, 20, 30], False),
         ([100, 200, 300], False),
         ([900], True),
     ]
     assert all(abs(line.x - at).max() < 0.3 for line, at in zip(clouds, (0, 1, 1), strict=True))
-    means = [line for line in chart.lines if line.kind == "points"]
-    assert [(line.x.tolist(), line.y.tolist(), line.key) for line in means] == [
-        ([0], [20], "pair-elim"),
-        ([1], [375], "clucb"),
-    ]
+    means = [line for line in chart.series if line.kind == "points"]
+    assert [(line.x.tolist(), line.y.tolist()) for line in means] == [([0], [20]), ([1], [375])]
     assert means[0].low.tolist() == [np.percentile([10, 20, 30], 5)]
-    assert means[0].high.tolist() == [np.percentile([10, 20, 30], 95)]
     assert chart.y_log
-    words = chart.caption
-    assert "δ = 0.05" in words
-    assert "Wrong answers: clucb 1 of 4." in words
-    assert "Without an answer in time: clucb 1 of 4." in words
+    for words in ("δ = 0.05", "Wrong answers: clucb 1 of 4.", "Without an answer in time: clucb 1 of 4."):
+        assert words in chart.caption
     assert chart.numbers()[1][0] == ("pair-elim", "20 (11 to 29)")
 
 
-def test_many_runs_are_not_all_drawn_one_by_one():
-    chart = chart_of(found(rounds=np.arange(1, 1001)))
-    assert [len(line.x) for line in chart.lines] == [MAX_SINGLE_RUNS, 1]
-    assert chart.lines[1].y.tolist() == [500.5]
-    assert "Pale: the first 200 runs" in chart.caption
+def test_chart_of_many_runs_draws_some_of_them_one_by_one_but_averages_all():
+    chart = chart_of(answers(rounds=np.arange(1, 1001)))
+    assert [len(line.x) for line in chart.series] == [MAX_SINGLE_RUNS, 1]
+    assert chart.series[1].y.tolist() == [500.5]
 
 
-def test_a_policy_asked_at_several_delta_is_drawn_over_them():
-    results = [found(delta=d, rounds=[k, 3 * k]) for d, k in ((0.01, 20), (0.1, 10))]
-    chart = chart_of([*results, found("track-and-stop", [5, 7], delta=0.1)])
-    assert [line.label for line in chart.lines] == ["pair-elim", "track-and-stop"]
-    assert (chart.x_label, chart.x_log, chart.y_log, chart.rows) == ("1/δ", True, True, ())
-    assert np.allclose(chart.lines[0].x, [10, 100])
-    assert chart.lines[0].y.tolist() == [20, 40]
-    assert [line.hollow for line in chart.lines] == [False, True]
-    assert "Empty markers: no proof of its answers." in chart.caption
-    assert "Empty" not in chart_of(results).caption
-
-
-def test_answers_without_a_delta_are_drawn_too():
-    assert chart_of([found("mine", delta=None), found()]).rows == ("mine", "pair-elim, delta = 0.05")
+def test_chart_of_a_policy_at_several_delta_is_drawn_over_them():
+    results = [answers(delta=d, rounds=[k, 3 * k]) for d, k in ((0.01, 20), (0.1, 10))]
+    chart = chart_of([*results, answers("track-and-stop", [5, 7], delta=0.1)])
+    assert [line.label for line in chart.series] == ["pair-elim", "track-and-stop"]
+    assert (chart.x_label, chart.x_log, chart.y_log, chart.categories) == ("1/δ", True, True, ())
+    assert np.allclose(chart.series[0].x, [10, 100])
+    assert chart.series[0].y.tolist() == [20, 40]
+    assert [line.is_hollow for line in chart.series] == [False, True]
+    assert chart_of(results).title == "Rounds until the answer of pair-elim"
+    assert chart_of([answers("mine", delta=None), answers()]).categories == ("mine", "pair-elim, delta = 0.05")
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("results", "words"),
     [
         ([], "the list of results is empty"),
         ([1], r"results of simulate, identify or compare; got 1\."),
         ("uts", "results of simulate, identify or compare; got 'uts'"),
-        ({"a": 1}, "results of simulate, identify or compare"),
-        ([runs(), found()], "do not share a picture"),
+        ([regrets(), answers()], "do not share a picture"),
+        ([regrets(options={"gamma": g}) for g in range(13)], r"12 distinguishable lines; .* make 13\. .*select"),
+        ([answers(f"mine-{k}", delta=d) for k in range(13) for d in (0.1, 0.01)], r"make 13\."),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_words(given, words):
-    with pytest.raises(mb.MatchbanditError, match=words):
-        chart_of(given)
+def test_chart_of_what_cannot_be_drawn_is_refused(results, words):
+    with pytest.raises(MatchbanditError, match=words):
+        chart_of(results)
 
 
-def test_plot_draws_keeps_and_gives_its_numbers(tmp_path):
-    results = [
-        mb.simulate(mb.Bipartite([0.9, 0.3], [0.9, 0.5]), name, horizon=200, runs=2, seed=1) for name in ("uts",)
-    ]
-    picture = mb.plot(results, path=tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size > 10_000
-    assert picture.chart.lines[0].y.tolist() == results[0].summary()["mean"]
-    assert results[0].plot(title="Mine").chart.title == "Mine"
+def test_plot_draws_any_result_on_the_axes_that_are_given():
+    runs = regrets()
+    for results in (runs, mb.Comparison((runs,)), [runs]):
+        ax = Figure().add_subplot()
+        assert mb.plot(results, ax, title="Mine", x_log=False) is ax
+        assert (ax.get_title(), ax.get_xscale()) == ("Mine", "linear")
+        assert ax.lines[0].get_ydata().tolist() == runs.summary()["mean"]
+    assert runs.plot(ax, y_log=True) is ax
+    assert ax.get_yscale() == "log"
 
 
-def test_a_picture_of_one_policy_names_it():
-    assert chart_of(runs("kl-ucb")).title == "Regret of kl-ucb"
-    assert chart_of([found(delta=d) for d in (0.1, 0.01)]).title == "Rounds until the answer of pair-elim"
-    assert chart_of([found("matching-id", delta=d) for d in (0.1, 0.01)] + [found()]).title == "Rounds until the answer"
-    assert chart_of(found("matching-id")).rows == ("matching-id",)
-
-
-def test_more_lines_than_can_be_told_apart_are_refused_with_the_way_out():
-    many = [runs(options={"gamma": gamma}) for gamma in range(13)]
-    assert len(chart_of(many[:12]).lines) == 12
-    message = r"holds 12 distinguishable lines; .* make 13\. .*select\(policy=…\).*study\.plot\("
-    with pytest.raises(MatchbanditError, match=message):
-        mb.Comparison(tuple(many)).plot()
-    over_delta = [found(f"mine-{k}", delta=d) for k in range(13) for d in (0.1, 0.01)]
-    with pytest.raises(MatchbanditError, match=r"make 13\."):
-        chart_of(over_delta)
-    assert len(chart_of([found(f"mine-{k}") for k in range(13)]).rows) == 13
-
-
-def test_the_caption_says_who_plays_or_seeks_what_if_that_differs():
-    assert chart_of([runs(), runs("cucb", selection="matching"), runs("kl-ucb")]).caption.endswith(
+def test_chart_of_different_tasks_says_who_plays_or_seeks_what():
+    chart = chart_of([regrets(), regrets("cucb", selection="matching"), regrets("kl-ucb")])
+    assert chart.caption.endswith(
         " Not the same question: one pair per round for uts, kl-ucb; one matching per round for cucb."
     )
-    both = [found(), replace(found("x"), about=replace(found("x").about, answers="matching"))]
+    both = [answers(), replace(answers("x"), about=replace(answers("x").about, answers="matching"))]
     assert chart_of(both).caption.endswith(" the best pair for pair-elim; the best matching for x.")
-    assert "question" not in chart_of([found(), found("x")]).caption + chart_of([runs(), runs("kl-ucb")]).caption
+    assert "question" not in chart_of([answers(), answers("x")]).caption

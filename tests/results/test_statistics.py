@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matchbandit.results import paired_difference, summarize
-from matchbandit.results.statistics import standard_error
+from matchbandit.results.statistics import average_out_noise, simultaneous_bands, standard_error
 
 
 def test_a_summary_by_hand():
@@ -64,3 +64,25 @@ def test_the_interval_covers_the_true_difference_in_95_percent_of_samples():
 
 def _pairs(ours, theirs, runs):
     return [(a, range(runs), b) for a, b in zip(ours, theirs, strict=True)]
+
+
+def test_average_out_noise_keeps_the_variance_between_draws():
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, 400)[:, None] + rng.normal(0, 1.5, (400, 2))
+    assert values.mean(axis=1).std() > 1.35
+    assert average_out_noise(values).std() == pytest.approx(1, rel=0.2)
+    noise = average_out_noise(rng.normal(5, 3, (400, 2)))
+    assert noise.std() < 0.6
+    assert noise.mean() == pytest.approx(5, abs=0.5)
+    assert average_out_noise(np.full((4, 2), 7.0)).tolist() == [7.0] * 4
+
+
+@pytest.mark.parametrize("quantities", [1, 3, 10])
+def test_simultaneous_bands_hold_together_in_nine_cases_of_ten(quantities):
+    rng, times = np.random.default_rng(4), 400
+    mix, held = rng.normal(size=(quantities, quantities)), 0
+    for _ in range(times):
+        drawn = np.exp(0.5 * mix @ rng.normal(size=(quantities, 101)))  # skewed and correlated
+        bands = simultaneous_bands(drawn[:, 1:])
+        held += all(low <= x <= high for (_, low, high), x in zip(bands, drawn[:, 0], strict=True))
+    assert held / times == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / times))

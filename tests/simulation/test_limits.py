@@ -66,7 +66,7 @@ def test_leaps_that_end_at_every_change_of_a_drifting_problem_count(drift, tmp_p
         mb.simulate(walking, "pair-elim", horizon=10**18)
     study = mb.Study(name="long", problem=walking, policies=["pair-elim"], horizon=10**18, runs=1)
     with pytest.raises(mb.MatchbanditError, match="Even a single run is too large"):
-        study.run(out=tmp_path / "long")
+        study.run(tmp_path / "long")
 
 
 def test_changes_are_counted():
@@ -77,9 +77,10 @@ def test_changes_are_counted():
 
 
 def test_studies_are_refused_before_their_folder_is_made(tmp_path):
-    study = mb.Study(name="many", problem=SLOTS, policies=["pair-elim", "uniform"], horizon=[10, 100], runs=10**15)
+    sweep = {"horizon": [10, 100]}
+    study = mb.Study(name="many", problem=SLOTS, policies=["pair-elim", "uniform"], sweep=sweep, runs=10**15)
     with pytest.raises(mb.MatchbanditError, match="runs=1,000,000,000,000,000 for each of 4 would need"):
-        study.run(out=tmp_path / "many")
+        study.run(tmp_path / "many")
     assert not (tmp_path / "many").exists()
     with pytest.raises(mb.MatchbanditError, match="would need at least"):
         mb.reproduce("fig3-top", runs=10**15, out=tmp_path / "figures")

@@ -5,6 +5,7 @@ from reference.answers import KnownAnswer, OtherEpsilon
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.lab.studies.charts import charts_of
 from matchbandit.results.plotting import chart_of
 
 SLOTS = mb.Bipartite([1.0, 0.95, 0.5], [1.0])
@@ -92,11 +93,11 @@ def test_results_with_another_epsilon_are_ranked_apart():
 
 def test_watch_says_what_is_claimed():
     watched = mb.watch(SLOTS, answering(1), epsilon=0.05)
-    assert "δ = 0.05, ε = 0.05" in watched.recording.caption
+    assert "δ = 0.05, ε = 0.05" in watched.caption
     claim = "it stops: (1, 0) is certified to be worth at least 95% of the best pair, which is correct"
     assert claim in watched.frames[-1].sentence
     halved = mb.watch(SLOTS, "sequential-halving", budget=600)
-    assert "budget 600" in halved.recording.caption
+    assert "budget 600" in halved.caption
     assert "certified" not in halved.frames[-1].sentence
     assert "it stops: its answer is the pair (" in halved.frames[-1].sentence
 
@@ -104,52 +105,49 @@ def test_watch_says_what_is_claimed():
 def test_a_study_sweeps_epsilon(tmp_path):
     study = mb.Study(
         name="e", problem=SLOTS, policies=[{"name": "reference.answers:KnownAnswer", "answer": 1}],
-        delta=0.1, epsilon=[0, 0.04, 0.05], runs=2,
+        delta=0.1, sweep={"epsilon": [0, 0.04, 0.05]}, runs=2,
     )  # fmt: skip
-    assert study.sweeps == {"epsilon": [0.0, 0.04, 0.05]}
-    assert repr(study).startswith("Study e: 1 policy × 3 values of epsilon, 2 runs, delta 0.1, seed 0: 3 points")
-    assert mb.Study.from_dict(study.describe()) == study
-    rows = study.run(tmp_path / "e", workers=1).rows()
-    curve = rows.curve("epsilon", y="correct")
+    runs = study.run(tmp_path / "e", workers=1).runs()
+    curve = runs.curve("epsilon", "correct")
     assert (curve.x.tolist(), curve.mean.tolist()) == ([0.0, 0.04, 0.05], [0.0, 0.0, 1.0])
-    (chart,) = study.charts(rows)
+    (chart,) = charts_of(study, runs)
     assert (chart.x_label, chart.y_label) == ("ε", "rounds until the answer")
-    assert chart.lines[0].y.tolist() == [100, 96, 95]
+    assert chart.series[0].y.tolist() == [100, 96, 95]
     assert "over ε" in chart.title
     with pytest.raises(MatchbanditError, match="no number of samples tells them apart"):
         study.with_(problem=TIED)
-    assert len(study.with_(problem=TIED, epsilon=0.1).points) == 1
+    assert len(study.with_(problem=TIED, sweep={}, epsilon=0.1).points) == 1
 
 
 def test_a_policy_of_a_study_may_have_its_own_epsilon(tmp_path):
     """Policies without one are a level to compare with."""
-    own = {"name": "reference.answers:KnownAnswer", "epsilon": [0.05, 0.5], "selection": "pair"}
-    study = mb.Study(name="own", problem=SLOTS, policies=[own, "pair-elim"], delta=0.1, runs=2)
-    rows = study.run(tmp_path / "own", workers=1).rows()
-    assert rows.distinct("epsilon") == [0.05, 0.5, None]
-    (chart,) = study.charts(rows)
-    assert [line.kind for line in chart.lines] == ["line", "reference"]
-    with pytest.raises(MatchbanditError, match=r"epsilon is there twice: beside policies, and in known-answer"):
-        study.with_(policies=[own], epsilon=0.1)
+    policies = [{"name": "reference.answers:KnownAnswer", "selection": "pair"}, "pair-elim"]
+    sweep = {"reference.answers:KnownAnswer.epsilon": [0.05, 0.1, 0.2, 0.5]}
+    study = mb.Study(name="own", problem=SLOTS, policies=policies, delta=0.1, sweep=sweep, runs=2)
+    runs = study.run(tmp_path / "own", workers=1).runs()
+    assert runs.distinct("reference.answers:KnownAnswer.epsilon") == [0.05, 0.1, 0.2, 0.5, None]
+    (chart,) = charts_of(study, runs)
+    assert [line.kind for line in chart.series] == ["line", "reference"]
 
 
 @pytest.mark.slow
 def test_a_study_sweeps_the_budget(tmp_path):
     problem = {"u": [0.9, 0.6], "v": [0.9]}
-    study = mb.Study(name="b", problem=problem, policies=["sequential-halving"], budget=[2, 20, 200], runs=30)
+    sweep = {"budget": [2, 20, 200]}
+    study = mb.Study(name="b", problem=problem, policies=["sequential-halving"], sweep=sweep, runs=30)
     assert study.goal == "identification"
     folder = study.run(tmp_path / "b", workers=1)
-    rows = folder.rows()
-    assert rows.distinct("budget") == [2, 20, 200]
-    (chart,) = study.charts(rows)
-    shares = chart.lines[0].y
+    runs = folder.runs()
+    assert sorted(runs.distinct("budget")) == [2, 20, 200]
+    (chart,) = charts_of(study, runs)
+    shares = chart.series[0].y
     assert (chart.x_label, chart.y_label, chart.y_log) == ("budget, in rounds", "share of correct answers", False)
     assert shares[0] < shares[2] == 1
     assert shares.tolist() == [result.correct.mean() for result in folder.results().results]
     assert "Share of wrong answers within 200 rounds" in repr(folder.results())
     assert [ranking[0].mean for ranking in folder.results().rankings] == pytest.approx((1 - shares).tolist())
-    assert chart_of(folder.results()).lines[0].y.tolist() == shares.tolist()
-    assert study.points[0].describe()["budget"] == 2
+    assert chart_of(folder.results()).series[0].y.tolist() == shares.tolist()
+    assert study.points[0].budget == 2
 
 
 def test_a_budget_is_kept_with_the_results(tmp_path):
@@ -161,10 +159,10 @@ def test_a_budget_is_kept_with_the_results(tmp_path):
 
 
 @pytest.mark.parametrize("results", [{"epsilon": 0.05}, {"budget": 600}], ids=str)
-def test_there_is_no_place_among_the_bounds_for_other_promises(results, tmp_path):
+def test_there_is_no_place_among_the_bounds_for_other_promises(results):
     found = mb.identify(SLOTS, "sequential-halving" if "budget" in results else KnownAnswer, **results)
     with pytest.raises(MatchbanditError, match="the bounds are for fixed confidence and the optimum itself"):
-        mb.plot_bounds(SLOTS, [found], path=tmp_path / "bounds.png")
+        mb.plot_bounds(SLOTS, [found])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import contextlib
 import gc
 import io
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -209,5 +210,6 @@ def _silence_stdout() -> None:
 
 
 def _exit_with(message: str, code: int) -> NoReturn:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    for line in re.split(r"\n(?=\S)", message):  # each mistake in a study file is a line of its own
+        typer.echo(f"error: {' '.join(line.split())}", err=True)
     sys.exit(code)

@@ -75,11 +75,14 @@ def bounds(
     Example:
       matchbandit bounds --u 0.9,0.8,0.5,0.4 --horizon 1e6
     """
-    from matchbandit.placement import placement_of, plot_bounds
+    from matchbandit.figures import picture_file
+    from matchbandit.placement import bounds_chart, placement_of
     from matchbandit.results import Comparison, load
     from matchbandit.theory import bounds as all_bounds
     from matchbandit.theory import report
 
+    if figure is not None:
+        picture_file(figure)  # before any work is done
     loaded = [(path, load(path)) for path in dict.fromkeys(over or [])]
     results: Results = [
         (path, one) for path, result in loaded for one in (result if isinstance(result, Comparison) else [result])
@@ -103,7 +106,8 @@ def bounds(
     ]
     picture = None
     if figure is not None:
-        picture = plot_bounds(problem, [result for _, result in results], path=figure, horizon=horizon, delta=delta)
+        chart = bounds_chart(problem, [result for _, result in results], horizon=horizon, delta=delta)
+        picture = chart.save(figure)
 
     def print_text() -> None:
         _print_bounds(theory, notes=notes)

@@ -1,110 +1,70 @@
-"""`matchbandit watch`: record one run, as a picture and a page that plays it back."""
+"""`matchbandit watch`: record one run, or a log, as a picture and a page that plays it back."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from matchbandit.cli import parameters as given
+from matchbandit.cli.league.parameters import with_options
+from matchbandit.cli.league.replay import FILE_OPTIONS, read_past, refuse_without_file
 from matchbandit.cli.output import Output, print_wrapped, prints_output
-from matchbandit.cli.parameters import (
-    POLICY_NAME,
-    Budget,
-    Epsilon,
-    FamilyName,
-    Option,
-    Param,
-    Rewards,
-    Seed,
-    U,
-    V,
-    integer,
-    make_problem,
-    merge_settings,
-    number,
-)
+from matchbandit.cli.parameters import integer, make_problem, merge_settings, optional
+from matchbandit.errors import MatchbanditError
 from matchbandit.progress import bar, stage
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from matchbandit.watching import WatchedRun
+POLICY = "A policy from `matchbandit policies`, or your own as module:Class."
+LOG = "Watch what the policy would learn from results in CSV or Parquet, instead of simulating."
+Limit = Annotated[int | None, optional("Stop identification here, such as 1e9.", integer("--max-rounds"))]
+Frames = Annotated[int, optional("Moments to record, by default 120, and all events.", integer("--frames"))]
 
 
 @prints_output
+@partial(with_options, name="reading", options=FILE_OPTIONS)
 def watch(
-    policy: Annotated[
-        str, typer.Argument(help="A policy from `matchbandit policies`, or your own as module:Class.", **POLICY_NAME)
-    ],
-    horizon: Annotated[
-        int | None,
-        typer.Option(help="Number of rounds, such as 1e6; none for identification.", **integer("--horizon")),
-    ] = None,
-    u: U = None,
-    v: V = None,
-    family: FamilyName = None,
-    param: Param = None,
-    option: Option = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Identify instead, with this error probability δ; short for --option delta=….", **number("--delta")
-        ),
-    ] = None,
-    epsilon: Epsilon = None,
-    budget: Budget = None,
-    rewards: Rewards = None,
-    seed: Seed = 0,
-    max_rounds: Annotated[
-        int | None, typer.Option(help="Stop identification here, such as 1e9.", **integer("--max-rounds"))
-    ] = None,
-    frames: Annotated[
-        int, typer.Option(help="Number of moments to record; events are always recorded.", **integer("--frames"))
-    ] = 120,
-    out: Annotated[
-        str, typer.Option(metavar="PATH", help="Files to write, without a suffix: .svg, .png and .html.")
-    ] = "watch",
+    policy: Annotated[str, typer.Argument(help=POLICY, show_default=False, **given.POLICY_NAME)],
+    horizon: Annotated[int | None, optional("Number of rounds; none to identify.", integer("--horizon"))] = None,
+    u: given.U = None,
+    v: given.V = None,
+    family: given.FamilyName = None,
+    param: given.Param = None,
+    option: given.Option = None,
+    delta: given.Delta = None,
+    epsilon: given.Epsilon = None,
+    budget: given.Budget = None,
+    rewards: given.Rewards = None,
+    log: Annotated[Path | None, optional(LOG, metavar="FILE")] = None,
+    seed: given.Seed = 0,
+    max_rounds: Limit = None,
+    frames: Frames = 120,
+    out: Annotated[str, typer.Option(metavar="PATH", help="Name of the .svg, .png and .html files.")] = "watch",
+    *,
+    reading: dict[str, Any],
 ) -> Output:
-    """Record one run as a picture and a page that plays it back.
-
-    It shows eliminations, splits and certificates with the numbers that decided them.
-    """
-    title = f"watching {policy}"
-    with stage(f"{title}: loading"):
-        from matchbandit.figures.playback_files import playback_paths
+    """Record one run as a picture and a page that plays it back."""
+    with stage(f"watching {policy}: loading"):
+        from matchbandit.lab.playback import record
         from matchbandit.policies import policy as named
-        from matchbandit.watching import watch as record
-
-    playback_paths(out)
+    record.playback_files(out)
     spec = named(policy, **merge_settings("--option", option))
-    problem = make_problem(u, v, family, param, rewards)
-    with bar(title) as advance:
-        run = record(
-            problem,
-            spec,
-            horizon=horizon,
-            delta=delta,
-            epsilon=epsilon,
-            budget=budget,
-            seed=seed,
-            max_rounds=max_rounds,
-            frames=frames,
-            progress=lambda played, most: advance("rounds", played, most),
-        )
-    with stage(f"{title}: drawing"):
-        paths = run.save(out)
-    return Output(_to_json(run, paths), lambda: _report(run, paths))
+    if log is not None and (u, v, family, param) != (None,) * 4:
+        raise MatchbanditError("--log takes the place of --u, --v, --family and --param. Leave these out.")
+    if log is None:
+        refuse_without_file("--log", reading)
+    problem = make_problem(u, v, family, param, rewards) if log is None else read_past(log, reading)
+    settings: dict[str, Any] = {"delta": delta, "epsilon": epsilon, "budget": budget, "seed": seed, "frames": frames}
+    settings |= {"horizon": horizon, "max_rounds": max_rounds, "rewards": None if log is None else rewards}
+    with bar(f"watching {policy}") as advance:
+        run = record.watch(problem, spec, **settings, progress=lambda *at: advance("rounds", *at))
+    with stage(f"watching {policy}: drawing"):
+        svg, png, page = map(str, run.save(out))
 
-
-def _to_json(run: "WatchedRun", paths: "tuple[Path, ...]") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {**asdict(run.recording), "files": [str(path) for path in paths]}
-
-
-def _report(run: "WatchedRun", paths: "tuple[Path, ...]") -> None:
-    print_wrapped(run.recording.title)
-    print_wrapped(run.recording.caption)
-    for frame in run.frames:
-        if frame.event or frame is run.frames[-1]:
+    def report() -> None:
+        print_wrapped(run.title)
+        print_wrapped(run.caption)
+        for frame in dict.fromkeys((*run.events, run.frames[-1])):
             print_wrapped(frame.sentence, indent=2, first="–")
-    *pictures, page = map(str, paths)
-    print_wrapped(f"{len(run.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to play it back")
+        print_wrapped(f"{len(run.frames)} frames: the picture is {svg} and {png}; open {page} to play it back")
+
+    return Output(run.tables | {"files": [svg, png, page]}, report)

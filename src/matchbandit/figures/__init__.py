@@ -1,7 +1,9 @@
-"""Charts as typed data, and their renderers: pictures by matplotlib, pages by Apache ECharts."""
+"""Charts as data, the style of each policy, and their two renderers: matplotlib, and a specification in Vega-Lite.
 
-from matchbandit.figures.chart import Chart, Line, Mark
-from matchbandit.figures.picture import draw, draw_to
+Pages are not here: they belong to the lab.
+"""
+
+from matchbandit.figures.chart import AxisRule, Chart, Series, picture_file
 from matchbandit.figures.style import Style, style_of, styles_of
 
-__all__ = ["Chart", "Line", "Mark", "Style", "draw", "draw_to", "style_of", "styles_of"]
+__all__ = ["AxisRule", "Chart", "Series", "Style", "picture_file", "style_of", "styles_of"]

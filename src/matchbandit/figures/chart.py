@@ -1,12 +1,20 @@
-"""The description of a chart that both renderers draw: lines, bands, marks and texts."""
+"""Charts as data: series with bands, rules, titles and axes; drawn with matplotlib, described in Vega-Lite."""
 
-from dataclasses import dataclass
-from typing import Literal
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.errors import MatchbanditError
+from matchbandit.extras import need
+from matchbandit.files import writable_file, write_atomically
 from matchbandit.formatting import grouped, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Numbers = NDArray[np.float64]
 Kind = Literal["line", "points", "cloud", "reference"]
@@ -18,15 +26,15 @@ MAX_MARKERS = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Series:
     """One curve, or one set of points, and the band around it."""
 
     label: str
     """Its name at its end or in the legend; without one it has no column in the table."""
-    x: Numbers
-    y: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
+    x: Numbers = field(repr=False)
+    y: Numbers = field(repr=False)
+    low: Numbers | None = field(default=None, repr=False)
+    high: Numbers | None = field(default=None, repr=False)
     """The band, or the bars of points: 5–95 % of the runs unless the chart's caption says otherwise."""
     key: str = ""
     """What decides its colour, dash and marker: a policy's name, or any other."""
@@ -35,14 +43,14 @@ class Line:
     line, grey unless it has a key."""
     dash: Dash | None = None
     """Instead of the dash that its key decides."""
-    hollow: bool = False
+    is_hollow: bool = False
     """Hollow markers: published numbers, policies without a proof."""
-    strong: bool = False
+    is_bold: bool = False
     """Drawn stronger than the others, because the chart is about it."""
 
 
 @dataclass(frozen=True)
-class Mark:
+class AxisRule:
     """A labelled position on an axis, such as the end of a window, or the ratio 1."""
 
     at: float
@@ -59,72 +67,137 @@ class Chart:
     title: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    series: tuple[Series, ...]
     caption: str = ""
     """The instance, the runs, the seed, and what the band is."""
     x_log: bool = False
     y_log: bool = False
     x_ticks: tuple[float, ...] | None = None
     """The positions of ticks, if these are few and known."""
-    marks: tuple[Mark, ...] = ()
+    rules: tuple[AxisRule, ...] = ()
     y_range: tuple[float, float] | None = None
     """The part of the y axis that is shown, if not all of it."""
-    rows: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     """Names of the positions x = 0, 1, 2, …: then the chart is horizontal, with a row for each name from top to bottom,
     and y, still what is measured, runs from left to right."""
 
+    def __repr__(self) -> str:
+        """Return its title, and how many series it has."""
+        return f"<Chart {self.title!r}: {len(self.series)} series>"
+
     @property
-    def has_shared_rows(self) -> bool:
+    def has_shared_categories(self) -> bool:
         """Whether a line has points in several rows, so that lines are named in a legend instead of by their rows."""
-        return bool(self.rows) and any(len(line.x) > 1 for line in self.lines if line.kind != "cloud")
+        return bool(self.categories) and any(len(line.x) > 1 for line in self.series if line.kind != "cloud")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each series: its label, with its key where several have the same one."""
+        labels = [line.label or f"({number})" for number, line in enumerate(self.series)]
+        pairs = zip(self.series, labels, strict=True)
+        return tuple(f"{line.key}: {label}" if labels.count(label) > 1 else label for line, label in pairs)
+
+    def finite(self, field: Literal["x", "y"]) -> Numbers:
+        """Return the positions, or the means, of all series."""
+        values = np.concatenate([np.zeros(0), *(getattr(line, field) for line in self.series)])
+        finite: Numbers = values[np.isfinite(values)]
+        return finite
+
+    @property
+    def x_starts_at_zero(self) -> bool:
+        """Whether a linear x axis shows 0: positions are positive, and begin near it."""
+        x = self.finite("x")
+        return self.x_ticks is None and len(x) > 0 and bool(0 < x.min() < 0.06 * x.max())
+
+    @property
+    def y_floor(self) -> float:
+        """Where a logarithmic y axis ends, which has no position for 0: below the least positive mean."""
+        y = self.finite("y")
+        return float(y[y > 0].min() / 3) if (y > 0).any() else 1.0
 
     def numbers(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """Return the table beside the chart: its heads, and its rows: x, and the mean (low to high) of each line.
 
         >>> x, mean, low, high = np.array([[1.0, 200.0], [0.5, 12.0], [0.1, 10.0], [1.0, 15.0]])
-        >>> heads, rows = Chart("one", "Regret", "round", "regret", (Line("uts", x, mean, low, high),)).numbers()
+        >>> heads, rows = Chart("one", "Regret", "round", "regret", (Series("uts", x, mean, low, high),)).numbers()
         >>> print(heads, *(" | ".join(row) for row in rows), sep="; ")
         ('round', 'uts'); 1 | 0.5 (0.1 to 1); 200 | 12 (10 to 15)
         """
-        named = [line for line in self.lines if line.label and line.kind != "cloud" and len(line.x)]
-        if self.has_shared_rows:
-            return (self.x_label, *(line.label for line in named)), tuple(
-                (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.rows)
-            )
-        if self.rows:
-            return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.rows))
-        positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
-        single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
-        positions = np.unique(np.concatenate([_thinned(positions), single]))
-        rows = tuple((_position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
-        labels = [line.label for line in named]
-        heads = (f"{line.key}: {line.label}" if labels.count(line.label) > 1 else line.label for line in named)
-        return (self.x_label, *heads), rows
+        every = zip(self.names, self.series, strict=True)
+        named = [(name, line) for name, line in every if line.label and line.kind != "cloud" and len(line.x)]
+        names, lines = [name for name, _ in named], [line for _, line in named]
+        if self.categories:
+            texts = [[_value_text(line, at) for line in lines] for at in range(len(self.categories))]
+            if not self.has_shared_categories:  # the value of the one line that has a point there
+                names, texts = [self.y_label], [["; ".join(filter(None, row))] for row in texts]
+            rows = [(name, *row) for name, row in zip(self.categories, texts, strict=True)]
+            return (self.x_label, *names), tuple(rows)
+        x = np.unique(np.concatenate([np.zeros(0), *(line.x for line in lines if line.kind != "points")]))
+        if len(x) > MAX_ROWS:
+            x = x[np.unique(np.linspace(0, len(x) - 1, MAX_ROWS).round().astype(int))]
+        x = np.unique(np.concatenate([x, *(line.x for line in lines if line.kind == "points")]))
+        rows = [(position_text(at), *(_value_text(line, at) for line in lines)) for at in x.tolist()]
+        return (self.x_label, *names), tuple(rows)
 
-    def _of_row(self, at: int) -> str:
-        texts = [_value_text(line, float(at)) for line in self.lines if line.label and line.kind != "cloud"]
-        return "; ".join(text for text in texts if text)
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the chart with matplotlib, on these axes or on those of a new figure, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default the axes of a new figure of pyplot, which also shows the caption.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        need("matplotlib", "drawing")
+        from matchbandit.figures.axes import plot  # noqa: PLC0415  # it imports matplotlib
+
+        return plot(self, ax)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Draw the chart into a .png, .pdf or .svg file; the same chart gives the same bytes."""
+        file = picture_file(path)
+        write_atomically(file, self._encode(file.suffix[1:].lower()))
+        return Path(path)
+
+    def _repr_png_(self) -> bytes:
+        return self._encode("png")
+
+    def _encode(self, kind: str) -> bytes:
+        need("matplotlib", "drawing")
+        from matchbandit.figures.axes import encode  # noqa: PLC0415  # it imports matplotlib
+
+        return encode(self, kind)
+
+    def vega_lite(self) -> dict[str, Any]:
+        """Return the chart as a Vega-Lite specification, which pages draw."""
+        from matchbandit.figures.vega_lite import specification  # noqa: PLC0415  # it imports this module
+
+        return specification(self)
 
 
-def _thinned(positions: Numbers) -> Numbers:
-    """At most `MAX_ROWS` of these positions, evenly spread, with the first and the last."""
-    if len(positions) <= MAX_ROWS:
-        return positions
-    chosen: Numbers = positions[np.unique(np.linspace(0, len(positions) - 1, MAX_ROWS).round().astype(int))]
-    return chosen
+def picture_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file to draw into, before any work; raise an error if it has another suffix or cannot be written."""
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
+    return writable_file(path)
 
 
-def _position_text(x: float) -> str:
+def position_text(x: float) -> str:
     """A position along x: integers in full."""
     return grouped(x) if x.is_integer() and abs(x) < 1e7 else short(x)
 
 
-def _value_text(line: Line, x: float) -> str:
+def _value_text(line: Series, x: float) -> str:
     """The value of this line at x with its range; empty where it has no point."""
     indices = np.flatnonzero(line.x == x)
-    if not len(indices):
-        return ""
-    at = indices[-1]
+    return point_text(line, int(indices[-1])) if len(indices) else ""
+
+
+def point_text(line: Series, at: int) -> str:
+    """The value of this point with its range."""
     text = short(float(line.y[at]))
     if line.low is None or line.high is None:
         return text

@@ -1,15 +1,13 @@
 """The style of each policy, the same in every chart: colours that colour-blind readers can distinguish."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
-from math import inf
 from typing import Literal, get_args
 
-import numpy as np
-
-from matchbandit.figures.chart import Chart, Dash, Line, Numbers
+from matchbandit.figures.chart import Chart, Dash
 
 Marker = Literal[
     "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
@@ -83,8 +81,8 @@ POLICIES = {
 """Solid lines: the policy has a proof, of its regret or of its answers. Dashed lines: it has none."""
 
 
-def style_of(key: str) -> Style:
-    """Return the style of a policy; any other name has a style of its own, the same in every process.
+def style_of(key: str, taken: Collection[Style] = ()) -> Style:
+    """Return the style of a policy; any other name has one of its own, if possible unlike those that are taken.
 
     >>> style_of("uts").marker
     'cross'
@@ -93,12 +91,12 @@ def style_of(key: str) -> Style:
     """
     if key in POLICIES:
         return POLICIES[key]
-    number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
-    colours, free = list(PALETTE.values()), []
-    for colour, dark in colours:
-        styles = (Style(colour, dark, dash, marker) for dash in DASHES[:2] for marker in MARKERS)
-        free += [style for style in styles if style not in POLICIES.values()]
-    return free[number % len(free)]
+    every = (Style(*pair, dash, marker) for pair in PALETTE.values() for dash in DASHES[:2] for marker in MARKERS)
+    free = [style for style in every if style not in POLICIES.values()]
+    start = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") % len(free)  # in every process
+    colours, markers = {style.colour for style in taken}, {style.marker for style in taken}
+    # Of several that share as little with the others, the first.
+    return min(free[start:] + free[:start], key=lambda style: (style.colour in colours) + (style.marker in markers))
 
 
 def styles_of(chart: Chart) -> tuple[Style, ...]:
@@ -107,77 +105,48 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
     Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Hollow
     points (published numbers) have one marker for each label, whatever their key.
     """
-    keys = list(dict.fromkeys(line.key or line.label for line in chart.lines if not _is_grey(line)))
-    chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
+    keys = ["" if line.kind == "reference" and not line.key else line.key or line.label for line in chart.series]
+    chosen = {"": _REFERENCE} | {key: POLICIES[key] for key in keys if key in POLICIES}
     for key in keys:
         if key not in chosen:
-            chosen[key] = _unlike(style_of(key), list(chosen.values()))
-    published = list(dict.fromkeys(line.label for line in chart.lines if line.kind == "points" and line.hollow))
-    styles = []
-    seen: dict[tuple[str, str | None], int] = {}
-    for line in chart.lines:
-        style = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
-        style = replace(style, dash=line.dash or style.dash)
-        if line.kind == "line" and line.label:
-            before = seen.setdefault((line.key or line.label, line.dash), 0)
-            seen[line.key or line.label, line.dash] += 1
-            style = _variant(style, before, keep_dash=line.dash is not None)
-        if line.kind == "points" and line.hollow and not chart.rows:
-            style = replace(style, marker=MARKERS[published.index(line.label) % len(MARKERS)])
-        styles.append(style)
+            chosen[key] = style_of(key, chosen.values())
+    published = list(dict.fromkeys(line.label for line in chart.series if line.kind == "points" and line.is_hollow))
+    styles: list[Style] = []
+    seen: Counter[tuple[str, str | None]] = Counter()
+    for line, key in zip(chart.series, keys, strict=True):
+        dash, marker = line.dash or chosen[key].dash, chosen[key].marker
+        if line.kind == "line" and line.label:  # a further line in the same colour differs in dash and marker
+            number = seen[key, line.dash]
+            dash = line.dash or DASHES[(DASHES.index(dash) + number) % len(DASHES)]
+            marker = MARKERS[(MARKERS.index(marker) + number) % len(MARKERS)]
+            seen[key, line.dash] += 1
+        if line.kind == "points" and line.is_hollow and not chart.categories:
+            marker = MARKERS[published.index(line.label) % len(MARKERS)]
+        styles.append(replace(chosen[key], dash=dash, marker=marker))
     return tuple(styles)
 
 
-def _unlike(style: Style, others: Sequence[Style]) -> Style:
-    """This style with the next colour and marker that none of the others has, if there is one."""
-    colours = {other.colour for other in others}
-    markers = {other.marker for other in others}
-    palette = list(PALETTE.values())
-    start, first = palette.index((style.colour, style.dark)), MARKERS.index(style.marker)
-    free = [pair for pair in palette[start:] + palette[:start] if pair[0] not in colours] or [palette[start]]
-    unused = [marker for marker in MARKERS[first:] + MARKERS[:first] if marker not in markers] or [style.marker]
-    return Style(*free[0], style.dash, unused[0])
+def spread_apart(heights: Sequence[float], gaps: float | Sequence[float], *, low: float, high: float) -> list[float]:
+    """Move rising heights apart: the nearest ones in the same order with this gap, or these gaps, inside low and high.
 
+    The outermost stay half a gap inside the limits. Without enough space for all, they exceed `high`.
 
-def _is_grey(line: Line) -> bool:
-    return line.kind == "reference" and not line.key
-
-
-def _variant(style: Style, number: int, *, keep_dash: bool) -> Style:
-    """The style of a further line in the same colour."""
-    marker = MARKERS[(MARKERS.index(style.marker) + number) % len(MARKERS)]
-    dash = style.dash if keep_dash else DASHES[(DASHES.index(style.dash) + number) % len(DASHES)]
-    return replace(style, dash=dash, marker=marker)
-
-
-def spread_apart(
-    heights: Sequence[float] | Numbers,
-    between: float | Sequence[float] | Numbers,
-    *,
-    low: float = -inf,
-    high: float = inf,
-) -> list[float]:
-    """Move heights apart: the nearest ones in the same order with these distances, inside low and high.
-
-    `between` is one distance, or one for each two neighbours; the outermost stay half a distance inside the limits.
-    Where there is not enough space for all, they exceed `high`.
-
-    >>> spread_apart([0.0, 0.1, 0.8], 0.25)
+    >>> spread_apart([0.0, 0.1, 0.8], 0.25, low=-1.0, high=1.0)
     [-0.075, 0.175, 0.8]
-    >>> spread_apart([0.0, 0.0], 0.5, low=0.0, high=2.0)
+    >>> spread_apart([0.0, 0.0], [0.5], low=0.0, high=2.0)
     [0.25, 0.75]
     """
-    count = len(heights)
-    gaps = np.broadcast_to(np.asarray(between, dtype=np.float64), max(count - 1, 0)).tolist()
-    offsets = [0.0, *accumulate(gaps)][:count]  # of each above the first, if all stood as close as they may
-    groups: list[list[float]] = []  # each: where its first would stand without its offset, and how many there are
+    if not isinstance(gaps, Sequence):
+        gaps = [gaps] * max(len(heights) - 1, 0)
+    offsets = [0.0, *accumulate(gaps)][: len(heights)]  # above the first, if all were as close as they may be
+    groups: list[tuple[float, int]] = []  # each: where its first would stand without its offset, and how many there are
     for height, offset in zip(heights, offsets, strict=True):
-        groups.append([float(height) - offset, 1])
-        while len(groups) > 1 and groups[-1][0] < groups[-2][0]:
-            start, size = groups.pop()
-            first, before = groups[-1]
-            groups[-1] = [(first * before + start * size) / (before + size), before + size]
-    edges = [gaps[0] / 2, gaps[-1] / 2] if gaps else [0.0, 0.0]
-    least, most = low + edges[0], high - edges[1] - (offsets[-1] if offsets else 0.0)
-    starts = [max(min(start, most), least) for start, size in groups for _ in range(int(size))]
+        start, size = height - offset, 1
+        while groups and start < groups[-1][0]:
+            first, before = groups.pop()
+            start, size = (first * before + start * size) / (before + size), before + size
+        groups.append((start, size))
+    edges = (gaps[0] / 2, gaps[-1] / 2) if gaps else (0.0, 0.0)
+    most = high - edges[1] - sum(gaps)
+    starts = [max(min(start, most), low + edges[0]) for start, size in groups for _ in range(size)]
     return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]

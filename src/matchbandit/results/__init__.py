@@ -1,7 +1,7 @@
 """Results of simulations and identifications: in memory, as tables, on disk, as charts."""
 
 from matchbandit.results.comparison import Comparison, Standing, concat
-from matchbandit.results.files import details_file, load, results_file, writable_file
+from matchbandit.results.files import details_file, load, results_file
 from matchbandit.results.plotting import plot
 from matchbandit.results.result import Identification, Played, PlayedEdges, Runs, Split
 from matchbandit.results.rows import Curve, Rows
@@ -28,5 +28,4 @@ __all__ = [
     "plot",
     "results_file",
     "summarize",
-    "writable_file",
 ]

@@ -7,24 +7,20 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
-from matchbandit.formatting import grouped, plural
-from matchbandit.policies import CATALOGUE
-from matchbandit.problems.means import is_product
-from matchbandit.results.result import Identification, Runs
+from matchbandit.formatting import grouped, html_table, plural, text_table
+from matchbandit.results.proofs import unmet_assumption
+from matchbandit.results.result import Drawable, Identification, Runs
 from matchbandit.results.rows import Rows
 from matchbandit.results.run_info import RunInfo
 from matchbandit.results.statistics import PairedDifference, Summary, paired_difference, summarize
 from matchbandit.results.tables import parameters_of, rewards_text
-
-if TYPE_CHECKING:
-    from matchbandit.figures.matplotlib_renderer import Picture
 
 MAX_RANKINGS = 12
 """Rankings that a comparison prints; a study may have hundreds."""
@@ -74,7 +70,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Drawable):
     """Results of several policies, problems or settings; printed, a ranking.
 
     `comparison["uts"]` is one of them by its label: the policy's name, its options where results of that policy differ
@@ -116,7 +112,7 @@ class Comparison:
 
     def _no_label(self, label: str) -> MatchbanditError:
         """The error names all labels if they are few, else some similar ones."""
-        if len(self) <= MAX_LABELS:
+        if len(self) <= MAX_LABELS and not any(", " in known for known in self.labels):
             return unknown("result", label, self.labels)
         similar = [known for known in self.labels if known.startswith(f"{label}, ")]
         hint = f"select(policy={label!r}) gives all of that policy." if similar else "See labels, or select(policy=…)."
@@ -190,25 +186,6 @@ class Comparison:
         """
         return self.rows().to_frame(kind)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> "Picture":
-        """Draw all results in one picture.
-
-        Parameters
-        ----------
-        path: str or Path, optional
-            Where to save the picture.
-        **settings
-            `title`, `x_log` and `y_log`, as in `matchbandit.plot`.
-
-        Returns
-        -------
-        Picture
-            A matplotlib figure; its `chart` holds the numbers.
-        """
-        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it imports this module
-
-        return plot(self, path=path, **settings)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all results into two Parquet files, as `Runs.save` does; `matchbandit.load` reads them.
 
@@ -224,21 +201,10 @@ class Comparison:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What to know before believing the rankings: policies that assume products on a problem that is not one."""
-        names = dict.fromkeys(
-            result.about.policy
-            for result in self.results
-            if "matrix" in result.about.problem
-            and result.about.policy in CATALOGUE
-            and CATALOGUE[result.about.policy].capabilities.assumes_product
-            and not is_product(result.about.problem["matrix"], players=result.about.problem["players"])
-        )
-        if not names:
+        message = unmet_assumption((result.about.policy, result.about.problem) for result in self.results)
+        if not message:
             return ()
-        assume = "assumes" if len(names) == 1 else "assume"
-        return (
-            f"the means of this problem are not products of strengths, as {', '.join(names)} {assume}: "
-            f"guarantees may not hold, and the policy may settle on a suboptimal choice.",
-        )
+        return (f"{message}: guarantees may not hold, and the policy may settle on a suboptimal choice.",)
 
     @cached_property
     def rankings(self) -> tuple[tuple[Standing, ...], ...]:
@@ -264,22 +230,29 @@ class Comparison:
         """
         return {standing.label: standing.describe() for ranking in self.rankings for standing in ranking}
 
+    def difference(self, label: str, other: str) -> PairedDifference:
+        """Return what ranks one result minus what ranks another, over the runs that both have.
+
+        Parameters
+        ----------
+        label, other: str
+            Labels of two results.
+
+        Returns
+        -------
+        PairedDifference
+        """
+        one, another = self[label], self[other]
+        return paired_difference(one.run_numbers, _scores(one), another.run_numbers, _scores(another))
+
     def __repr__(self) -> str:
         """Show the rankings, and the warnings."""
-        blocks = []
-        for title, heads, lines in self._tables():
-            widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-            rows = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)) for line in (heads, *lines)]
-            blocks.append("\n".join([title, *(row.rstrip() for row in rows)]))
-        return "\n\n".join([*blocks, *self._remarks()])
+        tables = (f"{title}\n{text_table(heads, lines)}" for title, heads, lines in self._tables())
+        return "\n\n".join([*tables, *self._remarks()])
 
     def _repr_html_(self) -> str:
-        blocks = []
-        for title, heads, lines in self._tables():
-            head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-            body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-            blocks.append(f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>")
-        return "".join([*blocks, *(f"<p>{escape(words)}</p>" for words in self._remarks())])
+        tables = (html_table(*table) for table in self._tables())
+        return "".join([*tables, *(f"<p>{escape(words)}</p>" for words in self._remarks())])
 
     def _tables(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
         """Title, heads and lines of each ranking that is printed."""

@@ -1,7 +1,5 @@
 """Charts of results, and the builder that charts of bounds and of studies share."""
 
-import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.figures import Chart, Line, draw, draw_to
-from matchbandit.figures.chart import Kind, Numbers
+from matchbandit.figures import Chart, Series
+from matchbandit.figures.chart import Dash, Kind, Numbers
 from matchbandit.formatting import short
-from matchbandit.policies import CATALOGUE
-from matchbandit.policies.capabilities import Capabilities, Goal
+from matchbandit.policies.capabilities import Goal
 from matchbandit.results.comparison import run_labels, task_of
+from matchbandit.results.proofs import breaks_assumption, is_proved, unmet_assumption
 from matchbandit.results.result import Identification, Result, Runs
 from matchbandit.rewards import rewards_from
 
 if TYPE_CHECKING:
-    from matchbandit.figures.matplotlib_renderer import Picture
+    from matplotlib.axes import Axes
 
 WIDE_RATIO = 30
 """Positive numbers that differ by more than this factor are drawn on a logarithmic axis."""
@@ -33,35 +31,32 @@ MAX_SINGLE_RUNS = 200
 
 def plot(
     results: Any,
+    ax: "Axes | None" = None,
     *,
-    path: str | os.PathLike[str] | None = None,
     title: str | None = None,
     x_log: bool | None = None,
     y_log: bool | None = None,
-) -> "Picture":
+) -> "Axes":
     """Draw results of `simulate`, `identify` or `compare`: means with their 5–95 % range.
 
     Parameters
     ----------
-    results: Runs, Identification, Comparison, or a list
+    results : Runs, Identification, Comparison, or a list
         Runs are drawn as regret over the rounds. Identifications as rounds until the answer: a row for each policy, or,
         if a policy was asked at several δ, over 1/δ.
-    path: str or Path, optional
-        Where to save the picture: .png, .pdf or .svg.
-    title: str, optional
+    ax : matplotlib.axes.Axes, optional
+        By default the axes of a new figure of pyplot, with a caption.
+    title : str, optional
         By default what is measured.
-    x_log, y_log: bool, optional
+    x_log, y_log : bool, optional
         Logarithmic axes; by default where the numbers call for them.
 
     Returns
     -------
-    Picture
-        A matplotlib figure, which notebooks show; its `chart` holds the numbers.
+    matplotlib.axes.Axes
+        `ax.figure.savefig` writes a file. `results.chart()` is the same as data, with a `save` of its own.
     """
-    chart = chart_of(results, title=title, x_log=x_log, y_log=y_log)
-    if path is not None:
-        draw_to(chart, path)
-    return draw(chart)
+    return chart_of(results, title=title, x_log=x_log, y_log=y_log).plot(ax)
 
 
 def chart_of(
@@ -84,22 +79,6 @@ def chart_of(
     return replace(chart, name=name, **{key: value for key, value in settings.items() if value is not None})
 
 
-def has_proof(policy: str, goal: Goal) -> bool:
-    """Return whether the policy declares a proof for this goal.
-
-    Parameters
-    ----------
-    policy: str
-        A name of the catalogue, or `module:Class` of a user-defined policy. The class is not imported for this: without
-        its declaration a policy counts as unproved.
-    goal: {"regret", "identification"}
-    """
-    module, _, name = policy.partition(":")
-    kind = CATALOGUE.get(policy) or getattr(sys.modules.get(module), name or "-", None)
-    capabilities = getattr(kind, "capabilities", None)
-    return isinstance(capabilities, Capabilities) and goal in capabilities.proved
-
-
 def policy_line(
     label: str,
     policy: str,
@@ -111,24 +90,30 @@ def policy_line(
     goal: Goal,
     key: str | None = None,
     kind: Kind = "line",
-) -> Line:
-    """Return the line of a policy with its band, in the policy's colour; empty markers if it has no proof."""
-    return Line(label, x, mean, low, high, key=key or policy, kind=kind, hollow=not has_proof(policy, goal))
+    problem: Mapping[str, Any] | None = None,
+) -> Series:
+    """Return the line of a policy with its band, in the policy's colour; empty markers if nothing is proved of it here.
+
+    Dashes say so too, where a problem is given, as its `describe()` gives it, that breaks the policy's assumption.
+    """
+    dash: Dash | None = "dashed" if problem is not None and breaks_assumption(policy, problem) else None
+    is_hollow = not is_proved(policy, goal, problem)
+    return Series(label, x, mean, low, high, key=key or policy, kind=kind, dash=dash, is_hollow=is_hollow)
 
 
-def bound_line(label: str, x: Numbers, y: Numbers, *, explicit: bool, policy: str = "") -> Line:
+def bound_line(label: str, x: Numbers, y: Numbers, *, explicit: bool, policy: str = "") -> Series:
     """Return the thin line of a bound: dashed if its constants are explicit, else dotted."""
-    return Line(label, x, y, key=policy, kind="reference", dash="dashed" if explicit else "dotted")
+    return Series(label, x, y, key=policy, kind="reference", dash="dashed" if explicit else "dotted")
 
 
 def build_chart(
-    lines: Sequence[Line],
+    lines: Sequence[Series],
     *,
-    name: str,
     title: str,
     x_label: str,
     goal: Goal,
     description: str,
+    name: str = "results",
     remarks: Iterable[str] = (),
     y_label: str | None = None,
     y_log: bool | None = None,
@@ -138,18 +123,20 @@ def build_chart(
 
     Parameters
     ----------
-    lines: sequence of Line
+    lines: sequence of Series
         As `policy_line` and `bound_line` give them.
-    name, title, x_label: str
+    title, x_label: str
         Of the chart. Over x_label "round" curves begin near 0: only their ends decide on a logarithmic y axis.
     goal: {"regret", "identification"}
         What is measured.
     description: str
         The instance, the runs and the seed: the first sentence of the caption, without its full stop.
+    name: str
+        The file name of the chart, without a suffix.
     remarks: iterable of str
         The last sentences of the caption, after those on bands and on empty markers.
     y_label: str, optional
-        By default "regret" or "rounds until the answer".
+        By default "regret" or "rounds until the answer". Shares of correct answers have a linear axis from 0 to 1.
     y_log: bool, optional
         By default rounds are drawn on a logarithmic axis, and regret if it is wide.
     **settings
@@ -160,6 +147,8 @@ def build_chart(
     Chart
     """
     over_rounds = x_label == "round"
+    if y_label == CORRECT_SHARE:  # with room for markers at its ends
+        y_log, settings["y_range"] = False, (-0.04, 1.04)
     if y_log is None:
         heights = np.concatenate([line.y[-1:] if over_rounds else line.y for line in lines])
         y_log = goal == "identification" or is_wide(heights[heights != 0])  # the axis marks zeros at its foot
@@ -167,14 +156,14 @@ def build_chart(
     if any(line.low is not None for line in lines):
         is_points = any(line.kind == "points" for line in lines)
         sentences.append(f"{'Points: mean; bars' if is_points else 'Lines: mean; bands'}: 5–95 % of the runs.")
-    if any(line.hollow and line.label for line in lines):
+    if any(line.is_hollow and line.label for line in lines):
         sentences.append(f"Empty markers: no proof of its {'regret' if goal == 'regret' else 'answers'}.")
     return Chart(
         name=name,
         title=title,
         x_label=x_label,
         y_label=y_label or ("regret" if goal == "regret" else "rounds until the answer"),
-        lines=tuple(lines),
+        series=tuple(lines),
         caption=" ".join([*sentences, *filter(None, remarks)]),
         y_log=y_log,
         **settings,
@@ -198,6 +187,12 @@ def answers_remark(counts: Mapping[str, tuple[int, int, int]]) -> str:
     return f"{remark} Without an answer in time: {'; '.join(missing)}." if missing else remark
 
 
+def unmet_remark(policies: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Say which policies assume what their problem does not have, as a sentence; empty if none does."""
+    unmet = unmet_assumption(policies)
+    return f"{unmet[:1].upper()}{unmet[1:]}." if unmet else ""
+
+
 def _single_results(results: Any) -> list[Result]:
     """The single results, in their order."""
     if isinstance(results, Result) or not isinstance(results, Iterable) or isinstance(results, str | Mapping):
@@ -209,11 +204,6 @@ def _single_results(results: Any) -> list[Result]:
         if not isinstance(one, Result):
             raise MatchbanditError(f"what is drawn are results of simulate, identify or compare; got {one!r}.")
     return single
-
-
-def labels_of(results: Sequence[Result]) -> list[str]:
-    """Return the label of each of these results, as `Comparison` has it."""
-    return list(run_labels([result.about for result in results]))
 
 
 def _value(value: Any) -> str:
@@ -270,47 +260,46 @@ def about_runs(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
-def _tasks_remark(results: Sequence[Result]) -> str:
-    """Which policies play, or seek, what, if that is not the same for all: their numbers do not compare."""
+def _remarks(results: Sequence[Result]) -> list[str]:
+    """What keeps their numbers from being compared or believed: other questions, or an assumption that is not met."""
     labels: dict[str, list[str]] = {}
-    for result, label in zip(results, labels_of(results), strict=True):
-        labels.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # as above
+    for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
+        labels.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # there is no third kind
     tasks = "; ".join(f"{task} for {', '.join(names)}" for task, names in labels.items())
-    return f"Not the same question: {tasks}." if len(labels) > 1 else ""
+    other = f"Not the same question: {tasks}." if len(labels) > 1 else ""
+    return [other, unmet_remark((result.about.policy, result.about.problem) for result in results)]
+
+
+def _line(label: str, result: Result, x: Any, *bands: Numbers, goal: Goal, kind: Kind = "line") -> Series:
+    """The line of a result, or of several of the same policy."""
+    about = result.about
+    return policy_line(label, about.policy, np.array(x, float), *bands, goal=goal, kind=kind, problem=about.problem)
 
 
 def _regret_chart(results: list[Runs]) -> Chart:
     lines = []
-    for result, label in zip(results, labels_of(results), strict=True):
+    for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
         summary = result.summary()
         mean, low, high = (np.array(summary[key]) for key in ("mean", "p5", "p95"))
         band = (low, high) if len(result) > 1 else ()
-        x = result.rounds.astype(np.float64)
-        lines.append(policy_line(label, result.about.policy, x, mean, *band, goal="regret"))
+        lines.append(_line(label, result, result.rounds, mean, *band, goal="regret"))
     return build_chart(
         _few(lines),
-        name="results",
         title=f"Regret of {lines[0].label}" if len(lines) == 1 else "Regret over the rounds",
         x_label="round",
         goal="regret",
         description=about_runs(results),
-        remarks=[_tasks_remark(results)],
+        remarks=_remarks(results),
         x_log=all(_is_geometric(line.x) for line in lines),
     )
 
 
-def _rounds_of(results: Sequence[Identification]) -> list[Numbers]:
-    """Mean, 5 % and 95 % percentile of the rounds of each result."""
-    summaries = [result.summary()["rounds"] for result in results]
-    return [np.array([summary[key] for summary in summaries]) for key in ("mean", "p5", "p95")]
-
-
-def _few(lines: Sequence[Line]) -> Sequence[Line]:
+def _few(lines: Sequence[Series]) -> Sequence[Series]:
     """The lines, refused if there are too many to read."""
     if len(lines) > MAX_LINES:
         raise MatchbanditError(
             f"a picture holds {MAX_LINES} distinguishable lines; these results make {len(lines)}. "
-            f"Draw some of them, as results.select(policy=…) gives them; a study's by study.plot(folder, x=…)."
+            f"Draw some of them, as results.select(policy=…) gives them."
         )
     return lines
 
@@ -322,68 +311,68 @@ def _is_geometric(x: Any) -> bool:
 
 def _rounds_chart(results: list[Identification]) -> Chart:
     """Rounds over 1/δ if some policy has several; correct answers over the budget, if all have one; else rows."""
-    budgets = [result.about.budget for result in results]
-    if None not in budgets:
-        return _budget_chart(results)
-    deltas = [result.about.options.get("delta") for result in results]
-    groups: dict[str, list[tuple[float, Identification]]] = {}
-    for result, label, delta in zip(
-        results, run_labels([result.about for result in results], omit="delta"), deltas, strict=True
-    ):
-        groups.setdefault(label, []).append((1 / delta if delta else np.nan, result))
-    if None not in deltas and any(len({x for x, _ in group}) > 1 for group in groups.values()):
-        return _delta_chart(results, groups)
-    return _row_chart(results)
+    abouts = [result.about for result in results]
+    if all(about.budget is not None for about in abouts):
+        return _budget_chart(results, _groups(results, "budget", [float(about.budget or 0) for about in abouts]))
+    deltas = [about.options.get("delta") for about in abouts]
+    if None not in deltas:
+        groups = _groups(results, "delta", [1 / float(delta or 1) for delta in deltas])
+        if any(len({x for x, _ in group}) > 1 for group in groups.values()):
+            return _delta_chart(results, groups)
+    return _category_chart(results)
 
 
-def _budget_chart(results: list[Identification]) -> Chart:
+Groups = dict[str, list[tuple[float, Identification]]]
+"""By label: the results of a policy that differ in one setting, and where they are along x, from left to right."""
+
+
+def _groups(results: Sequence[Identification], setting: str, positions: Sequence[float]) -> Groups:
+    groups: Groups = {}
+    labels = run_labels([result.about for result in results], omit=setting)
+    for label, x, result in sorted(zip(labels, positions, results, strict=True), key=lambda one: one[1]):
+        groups.setdefault(label, []).append((x, result))
+    return {label: groups[label] for label in dict.fromkeys(labels)}
+
+
+def _budget_chart(results: list[Identification], groups: Groups) -> Chart:
     """The share of correct answers over the budget."""
-    groups: dict[str, list[Identification]] = {}
-    for result, label in zip(results, run_labels([result.about for result in results], omit="budget"), strict=True):
-        groups.setdefault(label, []).append(result)
     lines = []
     for label, group in groups.items():
-        by_budget = sorted(group, key=lambda result: result.about.budget or 0)
-        x = np.array([float(result.about.budget or 0) for result in by_budget])
-        shares = np.array([result.correct.mean() for result in by_budget])
-        kind: Kind = "line" if len(x) > 1 else "points"
-        lines.append(policy_line(label, group[0].about.policy, x, shares, goal="identification", kind=kind))
+        shares = np.array([result.correct.mean() for _, result in group])
+        kind: Kind = "line" if len(group) > 1 else "points"
+        x = [x for x, _ in group]
+        lines.append(_line(label, group[0][1], x, shares, goal="identification", kind=kind))
     return build_chart(
         _few(lines),
-        name="results",
         title=f"Correct answers of {lines[0].label}" if len(lines) == 1 else "Correct answers",
         x_label="budget, in rounds",
         y_label=CORRECT_SHARE,
         goal="identification",
         description=about_runs(results),
-        remarks=[_tasks_remark(results)],
+        remarks=_remarks(results),
         x_log=is_wide(np.concatenate([line.x for line in lines])),
-        y_log=False,
     )
 
 
-def _delta_chart(results: list[Identification], groups: dict[str, list[tuple[float, Identification]]]) -> Chart:
+def _delta_chart(results: list[Identification], groups: Groups) -> Chart:
     lines = []
     for label, group in groups.items():
-        by_delta = sorted(group, key=lambda pair: pair[0])
-        bands = _rounds_of([result for _, result in by_delta])
-        x = np.array([x for x, _ in by_delta])
-        lines.append(policy_line(label, group[0][1].about.policy, x, *bands, goal="identification"))
+        bands = _rounds_of([result for _, result in group])
+        lines.append(_line(label, group[0][1], [x for x, _ in group], *bands, goal="identification"))
     return build_chart(
         _few(lines),
-        name="results",
         title=f"Rounds until the answer of {lines[0].label}" if len(lines) == 1 else "Rounds until the answer",
         x_label="1/δ",
         goal="identification",
         description=about_runs(results),
-        remarks=[_answers_of(results), _tasks_remark(results)],
+        remarks=[_answers_of(results), *_remarks(results)],
         x_log=True,
     )
 
 
-def _row_chart(results: list[Identification]) -> Chart:
+def _category_chart(results: list[Identification]) -> Chart:
     """Every run a pale point, the mean and the 5–95 % range over them."""
-    lines, labels = [], labels_of(results)
+    lines, labels = [], run_labels([result.about for result in results])
     for at, (result, label) in enumerate(zip(results, labels, strict=True)):
         shown = np.arange(min(len(result), MAX_SINGLE_RUNS))
         beside = at + 0.5 * (shown * 0.6180339887 % 1.0 - 0.5)  # evenly spread, and the same each time
@@ -392,30 +381,33 @@ def _row_chart(results: list[Identification]) -> Chart:
             if chosen.any():
                 y = result.rounds[shown][chosen].astype(np.float64)
                 key = result.about.policy
-                lines.append(Line("", beside[chosen], y, key=key, kind="cloud", hollow=not identified))
-        bands = _rounds_of([result])
-        place = np.array([float(at)])
-        lines.append(policy_line(label, result.about.policy, place, *bands, goal="identification", kind="points"))
+                lines.append(Series("", beside[chosen], y, key=key, kind="cloud", is_hollow=not identified))
+        lines.append(_line(label, result, [at], *_rounds_of([result]), goal="identification", kind="points"))
     precisions = {(result.about.options.get("delta"), result.about.epsilon or None) for result in results}
     delta, epsilon = precisions.pop() if len(precisions) == 1 else (None, None)
     same = "".join(f"; {sign} = {value:g}" for sign, value in (("δ", delta), ("ε", epsilon)) if value is not None)
     single = f"the first {MAX_SINGLE_RUNS} runs" if max(map(len, results)) > MAX_SINGLE_RUNS else "single runs"
     return build_chart(
         lines,
-        name="results",
         title="Rounds until the answer",
         x_label="",
         goal="identification",
         description=f"{about_runs(results)}{same}",
-        remarks=[f"Pale: {single}.", _answers_of(results), _tasks_remark(results)],
+        remarks=[f"Pale: {single}.", _answers_of(results), *_remarks(results)],
         y_log=is_wide(np.concatenate([result.rounds for result in results])),
-        rows=tuple(labels),
+        categories=tuple(labels),
     )
+
+
+def _rounds_of(results: Sequence[Identification]) -> list[Numbers]:
+    """Mean, 5 % and 95 % percentile of the rounds of each result."""
+    summaries = [result.summary()["rounds"] for result in results]
+    return [np.array([summary[key] for summary in summaries]) for key in ("mean", "p5", "p95")]
 
 
 def _answers_of(results: list[Identification]) -> str:
     counts = {}
-    for result, label in zip(results, labels_of(results), strict=True):
+    for result, label in zip(results, run_labels([result.about for result in results]), strict=True):
         summary = result.summary()
         counts[label] = (summary["wrong"], summary["runs"] - summary["identified"], summary["runs"])
     return answers_remark(counts)

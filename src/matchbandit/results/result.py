@@ -17,8 +17,10 @@ from matchbandit.results.statistics import standard_error, summarize
 from matchbandit.rewards import Counts, Floats
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from matchbandit.extras import Frame
-    from matchbandit.figures.matplotlib_renderer import Picture
+    from matchbandit.figures import Chart
     from matchbandit.results.rows import Rows
 
 Split = tuple[int, list[list[int]]]
@@ -35,7 +37,52 @@ class Played(NamedTuple):
     sums: Floats
 
 
-class Result:
+class Drawable:
+    """What can be drawn: single results, and comparisons of them."""
+
+    def chart(self, **settings: Any) -> "Chart":
+        """Return what `plot` draws, as data: with its numbers as a table, and `save` for a .png, .pdf or .svg file.
+
+        Parameters
+        ----------
+        **settings
+            `name`, `title`, `x_log` and `y_log`.
+
+        Returns
+        -------
+        Chart
+        """
+        from matchbandit.results.plotting import chart_of  # noqa: PLC0415  # it imports this module
+
+        return chart_of(self, **settings)
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        title: str | None = None,
+        x_log: bool | None = None,
+        y_log: bool | None = None,
+    ) -> "Axes":
+        """Draw all results on these axes, or on those of a new figure, as `matchbandit.plot` does.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default the axes of a new figure of pyplot, with a caption.
+        title : str, optional
+            By default what is measured.
+        x_log, y_log : bool, optional
+            Logarithmic axes; by default where the numbers call for them.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return self.chart(title=title, x_log=x_log, y_log=y_log).plot(ax)
+
+
+class Result(Drawable):
     """What `Runs` and `Identification` share."""
 
     about: RunInfo
@@ -94,25 +141,6 @@ class Result:
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
         """
         return self.rows().to_frame(kind)
-
-    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> "Picture":
-        """Draw these results.
-
-        Parameters
-        ----------
-        path: str or Path, optional
-            Where to save the picture.
-        **settings
-            `title`, `x_log` and `y_log`, as in `matchbandit.plot`.
-
-        Returns
-        -------
-        Picture
-            A matplotlib figure; its `chart` holds the numbers.
-        """
-        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it imports this module
-
-        return plot(self, path=path, **settings)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write two Parquet files: tidy rows, as `rows` gives them, and beside them the details of each run.

@@ -264,14 +264,14 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
             raise MatchbanditError("the rows are not those of the checkpoints.")
         regret = _numbers(rows, "regret").reshape(len(numbers), each)
         ended = _numbers(details, "ended")
-        played = _plays_from(details), _sums_from(details)
-        return Runs(about, rounds, regret, *played, ended, _splits_from(details), _eliminations_from(details))
+        played = plays_from(details), sums_from(details)
+        return Runs(about, rounds, regret, *played, ended, splits_from(details), eliminations_from(details))
     answers = _flat(details["answers"], 2).reshape(len(numbers), -1, 2)
     parts = {part: _numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")}
     return Identification(about=about, answers=answers, **parts)
 
 
-def _plays_from(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":
+def plays_from(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":
     """A count for each pair; of large graphs, the pairs that were played and how often."""
     if "plays" in details.column_names:
         return _flat(details["plays"], 1).reshape(len(details), -1)
@@ -279,19 +279,19 @@ def _plays_from(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":
     return [(edges.values.to_numpy().copy(), times.values.to_numpy().copy()) for edges, times in columns]
 
 
-def _sums_from(details: "pa.Table") -> "Floats | list[Floats]":
-    """The sums of the rewards in the places of `_plays_from`."""
+def sums_from(details: "pa.Table") -> "Floats | list[Floats]":
+    """The sums of the rewards in the places of `plays_from`."""
     if "plays" in details.column_names:
         return _flat(details["sums"], 1).reshape(len(details), -1)
     return [sums.values.to_numpy().copy() for sums in details["sums"]]
 
 
-def _splits_from(details: "pa.Table") -> list[list[Split]]:
+def splits_from(details: "pa.Table") -> list[list[Split]]:
     """For each run after which rounds clusters split, and the clusters from then on."""
     return [[(at, groups) for at, groups in json.loads(run)] for run in details["splits"].to_pylist()]
 
 
-def _eliminations_from(details: "pa.Table") -> list[list[Elimination]]:
+def eliminations_from(details: "pa.Table") -> list[list[Elimination]]:
     """For each run who left when."""
     return [[_elimination(entry) for entry in json.loads(run)] for run in details["eliminations"].to_pylist()]
 

@@ -100,29 +100,42 @@ def identify(
         policy = with_precision(policy if isinstance(policy, PolicySpec) else named(policy), delta, epsilon)
     spec, runs, workers, seed = check_call("identify", problem, policy, runs, workers, seed, "identification")
     numbers = run_range(first_run, runs)
+    refuse_too_large(runs, numbers_per_run=2 * problem.graph.matching_size)
+    job, start = prepare(problem, spec, numbers, seed, engine, budget, max_rounds)
+    if min(runs, workers or runs) > 1:
+        compile_first(job)
+    about = job.describe(
+        start.policy,
+        numbers,
+        max_rounds=int(job.checkpoints[-1]) if budget is None else None,
+        answers=start.policy.answer_selection,
+        epsilon=start.policy.capabilities.epsilon_in(start.policy.options),
+        budget=budget,
+    )
+    return play_all(partial(_identify_run, job), numbers, workers, progress, partial(_assemble, about), start)
+
+
+def prepare(
+    problem: Problem | Family,
+    spec: PolicySpec,
+    numbers: range,
+    seed: int,
+    engine: Engine,
+    budget: int | None,
+    max_rounds: int | None,
+) -> tuple[Job, Start]:
+    """Return the job of these runs, which ends at its one checkpoint, and the first of them; refuse what cannot end."""
     job = Job(problem, spec, np.array([1]), seed, engine, budget)
     start = build_first(job, numbers.start)
     first = start.policy
     limit = budget or last_round(first, max_rounds)
     job = replace(job, checkpoints=np.array([limit]), engine=choose_engine(engine, first))
     refuse_too_many_rounds(job)
-    refuse_too_large(runs, numbers_per_run=2 * first.graph.matching_size)
-    epsilon = first.capabilities.epsilon_in(first.options)
-    if max_rounds is None and budget is None and not epsilon:
+    if max_rounds is None and budget is None and not first.capabilities.epsilon_in(first.options):
         instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
             refuse_tie(instance, first.answer_selection)
-    if min(runs, workers or runs) > 1:
-        compile_first(job)
-    about = job.describe(
-        first,
-        numbers,
-        max_rounds=limit if budget is None else None,
-        answers=first.answer_selection,
-        epsilon=epsilon,
-        budget=budget,
-    )
-    return play_all(partial(_identify_run, job), numbers, workers, progress, partial(_assemble, about), start)
+    return job, start
 
 
 def with_precision(spec: PolicySpec, delta: float | None, epsilon: float | None) -> PolicySpec:

@@ -101,7 +101,7 @@ def worker_processes(
 
     Submit within `signals_held()`. One that is killed from outside is reported as a `MatchbanditError`.
     """
-    pool = ProcessPoolExecutor(workers, fork_context(), initializer=_begin_worker, initargs=(os.getpid(), begin, args))
+    pool = ProcessPoolExecutor(workers, fork_context(), initializer=begin_worker, initargs=(os.getpid(), begin, args))
     try:
         with one_blas_thread():  # workers inherit it, forked or spawned
             yield pool
@@ -125,7 +125,7 @@ def fork_context() -> BaseContext:
     return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 
 
-def _begin_worker(parent: int, begin: Callable[..., None] | None, args: tuple[object, ...]) -> None:
+def begin_worker(parent: int, begin: Callable[..., None] | None, args: tuple[object, ...]) -> None:
     """Ignore signals, which the parent answers, and end when the parent does, however that ends.
 
     A terminal or a batch system may send them to all processes at once: a worker that ended first would look killed.

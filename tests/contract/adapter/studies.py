@@ -1,122 +1,194 @@
 """Calls of the product for studies: their rows, the claims about them, and what their charts show."""
 
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
-
 import matchbandit as mb
 from contract.adapter.vocabulary import REWARDS, error_name
+from matchbandit.lab.paper.figures import FIGURES
+from matchbandit.lab.replay import propose as propose_next
+from matchbandit.lab.studies.charts import charts_of
+from matchbandit.lab.tables import RunTable
 from matchbandit.placement import bounds_chart, placement_of
-from matchbandit.studies import propose as propose_next
-from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
-from matchbandit.studies.registry import entries
 
-VERDICTS = {HOLDS: "holds", PARTLY_HOLDS: "holds in part", FAILS: "fails"}
-
-
-def study_of(study: dict[str, Any]) -> Any:
-    """The study that these settings describe."""
-    return mb.Study(**study)
+VERDICTS = {"holds": "holds", "partly holds": "holds in part", "does not hold": "fails", "not judged": "not judged"}
+COLUMNS = {"drift_step": "drift.step"}
+"""Names of columns that 1.0.0 wrote in another way."""
+DEPTHS = {"u": 1, "v": 1, "means": 2, "clusters": 2, "best": 1}
+"""How deeply lists of a setting are nested that is no sweep; numbers and texts have none."""
+ENDS = ("horizon", "delta", "epsilon", "budget")
 
 
-def columns_of(rows: Any, names: list[str]) -> Any:
-    """These columns of a table of rows; those of options have the policy's name before them."""
+def study_of(settings: dict[str, Any]) -> Any:
+    """The study that these settings describe, in which a list in place of a single value is a sweep."""
+    problems = settings["problem"] if isinstance(settings["problem"], list) else [settings["problem"]]
+    policies = [{"name": each} if isinstance(each, str) else each for each in settings["policies"]]
+    swept = {}
+    for policy in policies:
+        swept |= {f"{policy['name']}.{option}": values for option, values in _sweeps(policy)}
+    for problem in problems:
+        swept |= dict(_sweeps(problem)) | {
+            f"drift.{name}": values for name, values in _sweeps(problem.get("drift", {}))
+        }
+    swept |= {name: settings[name] for name in ENDS if isinstance(settings.get(name), list)}
+    fixed = {name: value for name, value in settings.items() if name not in swept}
+    problems = [_without_sweeps(problem) for problem in problems]
+    return mb.Study(
+        **{
+            **fixed,
+            "problem": problems if len(problems) > 1 else problems[0],
+            "policies": [_without_sweeps(policy) for policy in policies],
+            "sweep": swept,
+        }
+    )
+
+
+def _sweeps(table: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The settings of a problem or a policy of which there are several values."""
+    for name, value in table.items():
+        if _nesting(value) > DEPTHS.get(name, 0):
+            yield name, value
+
+
+def _nesting(value: Any) -> int:
+    return 1 + max(map(_nesting, value), default=0) if isinstance(value, list) else 0
+
+
+def _without_sweeps(table: dict[str, Any]) -> dict[str, Any]:
+    swept = dict(_sweeps(table))
     return {
-        name: rows.with_option(name.split(".")[1])[name.split(".")[1]] if "." in name else rows[name] for name in names
+        name: _without_sweeps(value) if isinstance(value, dict) else value
+        for name, value in table.items()
+        if name not in swept
     }
 
 
-def rows_of(groups: list[dict[str, Any]]) -> Any:
-    """A table of rows: in each group, the runs at each place along an axis, and what is the same for all of them."""
-    rows = [
-        {
-            **group["constant"],
-            group["axis"]: place,
-            "run": run,
-            **{name: values[at][run] for name, values in group["runs"].items()},
-        }
-        for group in groups
-        for at, place in enumerate(group["at"])
-        for run in range(len(next(iter(group["runs"].values()))[at]))
-    ]
-    return mb.Rows.from_table(pa.Table.from_pylist(rows))
+def by_label(labels: Iterable[str]) -> list[int]:
+    """Numbers of rows or points in the order of 1.0.0: all problems of a policy with its options, then of the next."""
+    labels = list(labels)
+    order = {label: at for at, label in enumerate(dict.fromkeys(labels))}
+    return sorted(range(len(labels)), key=lambda at: order[labels[at]])
 
 
-def claim_of(claim: Any) -> Any:
-    """The figure that shows a claim, and its verdict as a code."""
-    return {"figure": claim.where, "verdict": VERDICTS.get(claim.verdict, "not judged")}
+def columns_of(runs: RunTable, names: list[str]) -> Any:
+    """These columns of a table of runs, with a row for each checkpoint if there are any."""
+    rows = runs.over_rounds() if "regrets" in runs else runs
+    rows = rows.select(by_label(rows["label"]))
+    return {name: rows[COLUMNS.get(name, name)] for name in names}
+
+
+def runs_of(tables: list[list[dict[str, Any]]]) -> RunTable:
+    """A table of runs: in each group, the runs at each place along an axis, and what is the same for all of them."""
+    return RunTable.concat([_runs_in(group) for table in tables for group in table])
+
+
+def _runs_in(group: dict[str, Any]) -> RunTable:
+    constant = dict(group["constant"])
+    options = json.loads(constant.pop("options", "{}"))
+    policy = constant["policy"]
+    constant |= {f"{policy}.{name}": value for name, value in options.items()}
+    constant["label"] = ", ".join([policy, *(f"{name} = {value}" for name, value in options.items())])
+    at, values = group["at"], group["runs"]
+    runs = range(len(next(iter(values.values()))[0]))
+    if group["axis"] == "round":
+        curves = [[each[run] for each in values["regret"]] for run in runs]
+        rows = [{"run": run, "rounds": at, "regrets": curve, "regret": curve[-1]} for run, curve in enumerate(curves)]
+    else:
+        checkpoint = [constant.pop("round")] if "round" in constant else []
+        rows = [
+            {
+                group["axis"]: place,
+                "run": run,
+                **{name: each[k][run] for name, each in values.items()},
+                **({"rounds": checkpoint, "regrets": [values["regret"][k][run]]} if checkpoint else {}),
+            }
+            for k, place in enumerate(at)
+            for run in runs
+        ]
+    return RunTable({name: [row[name] for row in rows] for name in rows[0]}).with_columns(constant)
+
+
+def claims_of(figure: Any, runs: RunTable) -> Any:
+    """The claims of a figure, each with the chart that shows it and its verdict, however few runs there are."""
+    return [verdict_of(claim, verdict) for claim, verdict in figure.judge(runs).items()]
+
+
+def verdict_of(claim: Any, verdict: Any) -> Any:
+    """The chart that shows a claim, and its verdict as a code."""
+    return {"figure": claim.chart, "verdict": VERDICTS[verdict.outcome]}
+
+
+def charts_of_figure(figure: Any, runs: RunTable) -> Any:
+    """What the charts of a figure show."""
+    return {chart.name: chart_of(chart) for chart in figure.charts(runs)}
 
 
 def chart_of(chart: Any) -> Any:
     """The numbers that a chart shows, and on which axes."""
     return {
         "logarithmic": [chart.x_log, chart.y_log],
-        "rows": chart.rows,
-        "marks": [mark.at for mark in chart.marks],
-        "lines": [line_of(line) for line in chart.lines],
+        "rows": chart.categories,
+        "marks": [rule.at for rule in chart.rules],
+        "lines": [series_of(series) for series in chart.series],
     }
 
 
-def line_of(line: Any) -> Any:
-    """The numbers of a line of a chart."""
-    return {name: getattr(line, name) for name in ("key", "kind", "x", "y", "low", "high")}
+def series_of(series: Any) -> Any:
+    """The numbers of a curve, or of the points, of a chart."""
+    return {name: getattr(series, name) for name in ("key", "kind", "x", "y", "low", "high")}
 
 
 def figure(entry: str, studies: list[dict[str, Any]], columns: dict[str, list[str]]) -> Any:
     """The rows of a figure's studies at these settings, the claims about them, and its charts."""
-    study_entry = entries()[entry]
+    figure = FIGURES[entry]
     with TemporaryDirectory() as folder:
-        tables = {
-            study["name"]: study_entry.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
-            for study in studies
-        }
-        rows = mb.Rows.together([*tables.values()])
+        tables = {each["name"]: study_of(each).run(Path(folder, each["name"]), workers=1).runs() for each in studies}
+        tables = {name: figure.prepare(runs) for name, runs in tables.items()}
+        runs = RunTable.concat(tables.values())
         return {
             "rows": {name: columns_of(table, columns[name]) for name, table in tables.items()},
-            "claims": [claim_of(claim) for claim in study_entry.claims(rows)],
-            "charts": {chart.name: chart_of(chart) for chart in study_entry.charts(rows)},
+            "claims": claims_of(figure, runs),
+            "charts": charts_of_figure(figure, runs),
         }
 
 
 def figure_points(entry: str, policies: list[str]) -> Any:
     """What a figure plays by default, as far as it is of these policies."""
-    study_entry = entries()[entry]
+    figure = FIGURES[entry]
     studies = {}
-    for study in study_entry.studies(None):
-        points = [point for point in study.points if point.spec.name in policies]
+    for study in figure.studies():
+        points = [study.points[at] for at in by_label(point.label for point in study.points)]
+        points = [point for point in points if point.policy["name"] in policies]
+        problems = [point.build()[0].describe() for point in points]
         studies[study.name] = {
             "runs": study.runs,
             "seed": study.seed,
             "stop": study.stop,
             "checkpoints": study.checkpoints,
-            "points": [[point.spec.name, point.settings, point.horizon, point.delta] for point in points],
-            "problems": [*{str(problem): problem for problem in (p.problem.describe() for p in points)}.values()],
+            "points": [[point.policy["name"], point.sweep, point.horizon, point.delta] for point in points],
+            "problems": [*{str(problem): problem for problem in problems}.values()],
         }
     return {
-        "figures": study_entry.figures,
-        "is_default": study_entry.is_default,
-        "is_of_paper": study_entry.is_of_paper,
+        "figures": figure.chart_names,
+        "is_default": figure.is_default,
+        "is_of_paper": figure.is_of_paper,
         "studies": studies,
     }
 
 
 def verdicts(entry: str, tables: list[list[dict[str, Any]]]) -> Any:
     """The claims of a figure about these rows, and its charts of them."""
-    study_entry = entries()[entry]
-    rows = mb.Rows.together([rows_of(table) for table in tables])
-    return {
-        "claims": [claim_of(claim) for claim in study_entry.claims(rows)],
-        "charts": {chart.name: chart_of(chart) for chart in study_entry.charts(rows)},
-    }
+    figure, runs = FIGURES[entry], runs_of(tables)
+    return {"claims": claims_of(figure, runs), "charts": charts_of_figure(figure, runs)}
 
 
 def judgements(entry: str, series: dict[str, list[list[dict[str, Any]]]]) -> Any:
     """The verdicts on the claims of a figure about each of these rows."""
-    study_entry = entries()[entry]
     return {
-        label: [claim_of(claim)["verdict"] for claim in study_entry.claims(mb.Rows.together([*map(rows_of, tables)]))]
+        label: [claim["verdict"] for claim in claims_of(FIGURES[entry], runs_of(tables))]
         for label, tables in series.items()
     }
 
@@ -126,7 +198,7 @@ def reproduce(figures: list[str], runs: int, seed: int) -> Any:
     with TemporaryDirectory() as folder:
         reproduction = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
         return {
-            "claims": [claim_of(claim) for claim in reproduction.claims],
+            "claims": [verdict_of(claim, verdict) for claim, verdict in reproduction.verdicts.items()],
             "charts": {chart.name: chart_of(chart) for chart in reproduction.charts},
             "pictures": [picture.name for picture in reproduction.pictures if picture.is_file()],
             "page": reproduction.page.is_file(),
@@ -136,24 +208,37 @@ def reproduce(figures: list[str], runs: int, seed: int) -> Any:
 def study(study: dict[str, Any], columns: list[str], part_runs: int) -> Any:
     """The rows of a study that was interrupted after one run of each point, and its charts."""
     settings = study_of(study)
+    names = {new: old for old, new in COLUMNS.items()}
+    sweeps: dict[str, list[Any]] = {}
+    for point in settings.points:
+        for name, value in point.sweep.items():
+            values = sweeps.setdefault(names.get(name, name), [])
+            if value not in values:
+                values.append(value)
     with TemporaryDirectory() as folder:
         study_of({**study, "runs": 1}).run(folder, workers=1)
         study_folder = settings.run(folder, workers=1, part_runs=part_runs)
-        rows = study_folder.rows()
-        results = study_folder.results()
+        runs = study_folder.runs()
+        charts = charts_of(settings, runs)
         return {
             "points": len(settings.points),
-            "sweeps": settings.sweeps,
+            "sweeps": sweeps,
             "labels": [point.label for point in settings.points],
-            "rows": columns_of(rows, columns),
-            "results": [result.summary() for result in results],
-            "charts": {chart.name: chart_of(chart) for chart in settings.charts(rows)},
+            "rows": columns_of(runs, columns),
+            "results": [result.summary() for result in study_folder.results()],
+            "charts": {_old_name(chart.name): chart_of(chart) for chart in charts},
         }
 
 
+def _old_name(chart: str) -> str:
+    for old, new in COLUMNS.items():
+        chart = chart.replace(new, old)
+    return chart
+
+
 def study_refusals(studies: list[dict[str, Any]]) -> Any:
-    """The error's class for each of these settings."""
-    return [error_name(study_of, each) for each in studies]
+    """The error's class for each of these settings, when the study is made or before it is played."""
+    return [error_name(lambda settings: study_of(settings).check(), each) for each in studies]
 
 
 def policy_of(policy: dict[str, Any]) -> Any:
@@ -229,8 +314,8 @@ def placement(
     return {
         "placements": [{name: value for name, value in each.items() if name not in sources} for each in placements],
         "chart": {name: value for name, value in chart_of(chart).items() if name != "lines"},
-        "measured": [line_of(line) for line in chart.lines if line.kind == "line"],
-        "bounds": [line_of(line) for line in chart.lines if line.kind != "line"],
+        "measured": [series_of(line) for line in chart.series if line.kind == "line"],
+        "bounds": [series_of(line) for line in chart.series if line.kind != "line"],
     }
 
 

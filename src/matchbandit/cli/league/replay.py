@@ -33,7 +33,7 @@ _START, _TRUTH = choice("start", ("warm", "cold", "both")), choice("truth", ("au
 _SELECTION, _REWARDS = choice("selection", get_args(common.SelectionName)), common.REWARD_DISTRIBUTION
 _RUNS_HELP = "Runs of each policy, at least 40: two for each of half that number of simulated truths; by default 200."
 _OPTIONS: dict[str, Any] = {
-    "horizon": Annotated[int | None, optional("Rounds; by default as the results fill.", integer("--horizon"))],
+    "horizon": Annotated[int | None, optional("Rounds; by default as many as the results fill.", integer("--horizon"))],
     "runs": Annotated[int | None, optional(_RUNS_HELP, integer("--runs"))],
     "seed": Annotated[int | None, optional("Seed of all random numbers; by default 0.", integer("--seed", minimum=0))],
     "rewards": Annotated[Distribution | None, optional("Distribution of the outcomes, if not the league's.", _REWARDS)],
@@ -65,6 +65,8 @@ def replay(
     """
     if (league is None) == (file is None):
         raise MatchbanditError("give a league or --file, and not both: whose results are replayed?")
+    if league is not None and Path(league).suffix and Path(league).is_file():  # names of leagues have no dots
+        raise MatchbanditError(f"{league!r} is a file: give it with --file.")
     is_export = file is not None and file.name.endswith((".jsonl", ".jsonl.gz"))
     if file is None or is_export:
         refuse_without_file("a CSV or Parquet file" if is_export else "--file", reading)
@@ -77,15 +79,16 @@ def replay(
             results, rewards = _results_of_league(opened.import_league(file))
     else:
         results = read_past(file, reading)
-    from matchbandit.studies.replay import replay as play
+    from matchbandit.lab.replay import replay as play
 
     with bar("replaying") as advance:
         defaults = {"rewards": rewards, "workers": None, "progress": lambda done, total: advance("runs", done, total)}
         result = play(results, policy or ["rank1-thompson"], **(defaults | options))
     if figure is not None:
-        result.plot(figure)
-    data = {name: getattr(result, name) for name in ("horizon", "selection", "verdict", "product", "drift", "notes")}
-    data |= {"places": result.summary(), "fit": result.fit.p_value, "figure": None if figure is None else str(figure)}
+        result.chart().save(figure)
+    names = ("horizon", "selection", "verdict", "product", "drift", "assumption", "notes")
+    data = {name: getattr(result, name) for name in names}
+    data |= {"ranking": result.summary(), "fit": result.fit.p_value, "figure": None if figure is None else str(figure)}
     return Output(data, repr(result))
 
 

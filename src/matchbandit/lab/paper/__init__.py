@@ -1,0 +1,1 @@
+"""The paper's reproduction: what its figures play, draw and claim, the published numbers, and figures beyond it."""
