@@ -40,6 +40,7 @@ def test_the_first_start_says_how_to_make_a_token(start, sqlite_url):
         first = server.lines()[0]
         assert first["event"] == "there is no token yet"
         assert first["command"] == f"matchbandit token new --label first --scope admin --store {sqlite_url}"
+        assert httpx.get(f"{server.address}/healthz", timeout=60).status_code == 200  # it has started
         assert server.stop(signal.SIGINT) == 0
 
 
