@@ -73,8 +73,9 @@ def test_a_damaged_part_is_named_and_played_again(folder, finished):
         assert sum(opened.missing.values()) == 10
     assert len(opened.damaged) == 5
     with pytest.warns(UserWarning, match="damaged or renamed, and ignored: backup.parquet"):
-        SMALL.run(folder, workers=1)
+        SMALL.run(folder, workers=1, part_runs=2)
     (folder / "parts" / "backup.parquet").unlink()
+    assert StudyFolder.open(folder).damaged == []
     assert regret(folder) == regret(finished)
 
 
