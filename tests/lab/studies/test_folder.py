@@ -79,6 +79,12 @@ def test_a_damaged_part_is_named_and_played_again(folder, finished):
     assert regret(folder) == regret(finished)
 
 
+def test_a_folder_of_another_format_is_refused_in_one_line(folder, monkeypatch):
+    monkeypatch.setattr("matchbandit.lab.studies.folder.FORMAT", 2)
+    with pytest.raises(MatchbanditError, match="was written by another version of matchbandit"):
+        StudyFolder.open(folder)
+
+
 def test_a_folder_named_like_a_part_is_refused_in_one_line(folder):
     part = min((folder / "parts").iterdir())
     part.unlink()

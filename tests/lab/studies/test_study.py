@@ -259,6 +259,6 @@ def test_points_of_a_policy_listed_with_other_options_are_named_by_these():
     sweep = {"gap": [0.6, 0.7]}
     problem = {"family": "spiked", "n": 4, "u1": 0.9}
     study = Study(name="own", problem=problem, policies=["uts", "rank1-thompson", *again], horizon=9, sweep=sweep)
-    labels = ["uts", *(f"rank1-thompson, half_life = {value}" for value in ("none", 100, 10))]
+    labels = ["uts", "rank1-thompson", *(f"rank1-thompson, half_life = {value}" for value in (100, 10))]
     assert [point.label for point in study.points] == [label for label in labels for _ in range(2)]
     assert len({point.key for point in study.points}) == 8

@@ -153,7 +153,7 @@ class TruthPosterior:
         """The probability that all means are products, by the log, where it was 1/2 before."""
 
     def draw(self, truths: int, seed: int) -> list[Problem]:
-        """Draw so many truths, each as likely as the others."""
+        """Draw truths at random, with their probabilities."""
         rng = stream(seed, "truths")
         chosen = rng.choice(len(self.weights), size=truths, p=self.weights)
         problems: dict[int, Problem] = {}
