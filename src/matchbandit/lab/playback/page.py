@@ -15,7 +15,9 @@ from matchbandit.lab.playback.record import Recording
 from matchbandit.lab.playback.sentences import regret_text
 
 Json = dict[str, Any]
-HEIGHT, SMALL_HEIGHT, ROW_HEIGHT = 280, 120, 19
+HEIGHT, SMALL_HEIGHT, ROW_HEIGHT, CELL_SIZE = 280, 120, 19, 28
+MAX_SQUARES = 10
+"""Columns of a heat map with square cells: more would be wider than a phone, and share the width there is."""
 KEYS = ("x", "x2", "y", "y2", "frame", "until", "colour", "text", "label", "room", "shade", "curve")
 MAX_NAMED = 24
 """Columns that are all named."""
@@ -107,8 +109,13 @@ def specification(panel: Panel, kinds: list[str]) -> Json:
         encoding = {"text" if key == "label" else key: channels[key] for key in used.split()}
         transform = [HAS_ROOM] if kind == "beside" else []
         layers.append({"data": {"name": kind}, "transform": transform, "mark": mark, "encoding": encoding})
-    height = ROW_HEIGHT * round(panel.y_range[0] + 0.4) if "name" in kinds else HEIGHT
-    return BASE | {"height": SMALL_HEIGHT if panel.y_label == "regret" else height, "layer": layers}
+    rows = round(panel.y_range[0] + 0.4)
+    size: Json = {"height": ROW_HEIGHT * rows if "name" in kinds else HEIGHT}
+    if panel.y_label == "regret":
+        size = {"height": SMALL_HEIGHT}
+    elif 0 < len(panel.x_names) <= MAX_SQUARES:
+        size = {"width": CELL_SIZE * len(panel.x_names), "height": CELL_SIZE * rows}
+    return BASE | size | {"layer": layers}
 
 
 def _columns(rows: list[Row]) -> Json:
